@@ -36,10 +36,12 @@ def measured(metric: str, *rows: Row) -> list[Measured]:
 
 
 def test_a_turn_is_a_span_from_prompt_to_end_below_the_clients_span() -> None:
+    end = row(Kind.ANSWER, 3.5, stop_reason="end_turn", by="agent")
     (span,) = spans_of(
         row(Kind.AGENT_READY, 0, None, name="coder", version="2"),
         row(Kind.PROMPT, 1, traceparent="00-a-b-01"),
-        row(Kind.ANSWER, 3.5, stop_reason="end_turn", by="agent"),
+        # A clock that is set meanwhile moves nothing.
+        Row(end.kind, "info", 5_000_000_000, end.at_seconds, "s1", 1, "7", end.facts),
     )
     assert span.name == "invoke_agent coder"
     assert (span.started_seconds, span.ended_seconds) == (1_000_001, 1_000_003.5)
@@ -47,13 +49,6 @@ def test_a_turn_is_a_span_from_prompt_to_end_below_the_clients_span() -> None:
     assert not span.failed
     assert span.attributes[names.AGENT_VERSION] == "2"
     assert span.attributes["lastword.stop_reason"] == "end_turn"
-
-
-def test_a_clock_that_is_set_in_the_middle_of_a_run_moves_no_span() -> None:
-    end = row(Kind.ANSWER, 2, stop_reason="end_turn")
-    jumped = Row(end.kind, "info", 5_000_000_000, end.at_seconds, "s1", 1, None, {})
-    (span,) = spans_of(row(Kind.PROMPT, 1), jumped)
-    assert span.ended_seconds - span.started_seconds == 1
 
 
 @pytest.mark.parametrize(
@@ -115,15 +110,12 @@ def test_restarts_silences_retries_and_dropped_frames_are_counted() -> None:
     assert span.events[1].attributes[names.ERROR_TYPE] == "rate_limit"
 
 
-def test_a_failed_request_that_is_not_a_prompt_is_counted_without_a_span() -> None:
+def test_a_failure_is_told_without_its_words_and_outside_of_a_turn_without_a_span() -> None:
+    end = row(Kind.ERROR, 2, type="budget", message="Ask Ada.", detail={"text": "Ada"})
+    assert "Ada" not in repr(told_of(row(Kind.PROMPT, 1), end))
     failed = row(Kind.ERROR, 1, None, type="agent_crash", origin="agent")
     assert spans_of(failed) == []
     assert measured(names.ERRORS, failed)[0].attributes[names.ERROR_TYPE] == "agent_crash"
-
-
-def test_a_failures_words_are_in_no_attribute_even_if_the_record_keeps_them() -> None:
-    end = row(Kind.ERROR, 2, type="budget", message="Ask Ada.", detail={"text": "Ada"})
-    assert "Ada" not in repr(told_of(row(Kind.PROMPT, 1), end))
 
 
 def test_events_and_open_turns_are_bounded() -> None:
@@ -134,6 +126,11 @@ def test_events_and_open_turns_are_bounded() -> None:
     prompts = [row(Kind.PROMPT, 0, number) for number in range(1, MAX_TURNS + 10)]
     early = [told for each in prompts for told in builder.receive(each)]
     assert len([told for told in early if isinstance(told, Span)]) == 9
+    # A session without an end is exported at last with the latest events.
+    rows = [of_gateway(Kind.VIEWER_CAME, number) for number in range(MAX_EVENTS + 9)]
+    (span,) = spans_of(HELD, *rows)
+    assert len(span.events) == MAX_EVENTS
+    assert span.events[-1].at_seconds == 1_000_000 + MAX_EVENTS + 8
 
 
 @pytest.mark.parametrize(
@@ -190,13 +187,6 @@ def test_a_died_process_makes_its_session_an_error_with_the_incident() -> None:
     assert span.failed
     assert span.attributes["lastword.incident_id"] == "01RUN-h1"
     assert span.attributes[names.ERROR_TYPE] == "agent_crash"
-
-
-def test_a_session_without_an_end_is_exported_at_last_with_the_latest_events() -> None:
-    rows = [of_gateway(Kind.VIEWER_CAME, number) for number in range(MAX_EVENTS + 9)]
-    (span,) = spans_of(HELD, *rows)
-    assert len(span.events) == MAX_EVENTS
-    assert span.events[-1].at_seconds == 1_000_000 + MAX_EVENTS + 8
 
 
 def test_a_sessions_events_are_counted_although_its_holder_is_unknown() -> None:

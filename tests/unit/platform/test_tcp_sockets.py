@@ -100,18 +100,14 @@ def test_an_invalid_row_is_skipped(monkeypatch: pytest.MonkeyPatch) -> None:
     assert read(monkeypatch, bytes(16), DONE) == []
 
 
-def test_a_refusal_by_the_kernel_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_refusal_too_many_sockets_and_another_system_are_errors(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     with pytest.raises(PermissionError):
         read(monkeypatch, message(2, struct.pack("=i", -1)))
-
-
-def test_too_many_sockets_are_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(process_tree, "MAX_REPLY_BYTES", 10)
     with pytest.raises(OSError, match="too many"):
         read(monkeypatch, row())
-
-
-def test_reading_sockets_raises_on_other_systems(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(process_tree.sys, "platform", "darwin")
     with pytest.raises(OSError, match="only Linux"):
         read_tcp_sockets()
@@ -128,14 +124,12 @@ def test_the_tree_begins_with_its_root_and_has_its_sockets() -> None:
         assert os.fstat(near.fileno()).st_ino in set(sockets_of(os.getpid()))
 
 
-def test_a_process_that_is_gone_has_an_empty_tree() -> None:
-    assert read_tree(2**30) == []
-    assert list(sockets_of(2**30)) == []
-
-
-def test_a_process_that_vanishes_during_the_reading_is_left_out(
+def test_a_process_that_is_gone_has_an_empty_tree(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
+    assert read_tree(2**30) == []
+    assert list(sockets_of(2**30)) == []
+    # Or vanishes during the reading.
     monkeypatch.setattr(process_tree.os, "listdir", lambda _: ["4000000"])
     assert list(sockets_of(1)) == []
     assert process_tree._read(str(tmp_path)) == b""

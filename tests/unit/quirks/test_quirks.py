@@ -42,26 +42,17 @@ def quirks_in(value: object) -> Iterator[Quirk]:
 
 
 @every("row", ROWS)
-def test_a_row_names_its_evidence_and_the_version(row: Quirk) -> None:
+def test_a_row_names_its_evidence_and_the_version_and_has_its_shapes_types(row: Quirk) -> None:
     assert len(row.evidence.split()) > 2, row.evidence
     assert VERSION.search(row.version), row.version
-
-
-@every("row", ROWS)
-def test_the_members_of_a_row_have_the_types_of_its_shape(row: Quirk) -> None:
     members = {name: getattr(row, name) for name in row.__struct_fields__}
     assert msgspec.convert(members, type(row), builtin_types=(bytes,)) == row
 
 
 @every("table", TABLES)
-def test_a_name_is_unique_within_its_table(table: str) -> None:
-    rows = TABLES[table].ROWS
-    assert len({(type(row), row.name) for row in rows}) == len(rows)
-
-
-@every("table", TABLES)
-def test_every_row_of_a_table_is_listed(table: str) -> None:
+def test_every_row_of_a_table_is_listed_under_a_name_of_its_own(table: str) -> None:
     module = TABLES[table]
+    assert len({(type(row), row.name) for row in module.ROWS}) == len(module.ROWS)
     found = [row for value in vars(module).values() for row in quirks_in(value)]
     assert {id(row) for row in found} == {id(row) for row in module.ROWS}
 
@@ -95,11 +86,8 @@ NODE = "node /usr/lib/node_modules/@{}/dist/index.js --acp"
 )
 def test_an_agent_is_recognised_by_any_word_of_its_command(command: str, key: str | None) -> None:
     assert agents.agent_of(command.split()) == key
-
-
-def test_an_agents_own_name_outweighs_its_command() -> None:
-    assert agents.agent_of(["gemini"], "OpenCode") == "opencode"
-    assert agents.agent_of(["gemini"], "somebody") == "gemini"
+    assert agents.agent_of(command.split(), "OpenCode") == "opencode", "its own name outweighs it"
+    assert agents.agent_of(command.split(), "somebody") == key
 
 
 def test_every_agent_that_setup_starts_is_recognised_by_its_command() -> None:

@@ -10,17 +10,14 @@ from lastword.web.files import RECORD, gateway_files, record_files, record_scrip
 WHOLE = record_script("record_file.js")
 
 
-def test_every_module_is_in_the_file_once_before_its_users() -> None:
+def test_every_module_is_in_the_file_once_before_its_users_and_no_import_is_left() -> None:
     modules = re.findall(r"^const module_(\w+) = ", WHOLE, re.MULTILINE)
     assert sorted(modules) == ["cards", "dom", "record", "session_events", "timeline", "words"]
+    assert re.findall(r"^\s*(?:import|export)\b.*", WHOLE, re.MULTILINE) == []
     for name in modules:
         assert WHOLE.index(f"const module_{name} =") + len("const ") == WHOLE.index(
             f"module_{name}"
         )
-
-
-def test_no_import_or_export_is_left() -> None:
-    assert re.findall(r"^\s*(?:import|export)\b.*", WHOLE, re.MULTILINE) == []
 
 
 def test_every_imported_name_is_exported() -> None:
