@@ -73,7 +73,6 @@ def test_a_raising_handler_is_reported_without_its_words_even_without_a_record(
 
 
 def test_no_report_is_made_without_a_valid_address(tmp_path: Path) -> None:
-    for address in ("", "nowhere"):
-        with played(tmp_path, LASTWORD_REPORT_TO=address):
-            pass
+    with played(tmp_path, LASTWORD_REPORT_TO="nowhere"):
+        pass
     assert not list(tmp_path.glob("outbox*"))

@@ -5,27 +5,23 @@ from __future__ import annotations
 import os
 import signal
 import sqlite3
-import time
-from contextlib import closing, suppress
-from typing import TYPE_CHECKING, TypeVar
+from contextlib import closing
+from typing import TYPE_CHECKING
 
-from lastword.errors import StoreError
 from lastword.outbox.sender import OutboxSink
 from lastword.outbox.store import Outbox
 from lastword.record import store
 from lastword.record.process import RecorderProcess
+from tests.kit.gateway.serving import until
 from tests.kit.left_behind import recorders_of
 from tests.kit.patience import FUSE_SECONDS
 from tests.kit.recording import FOR_EVER, Book, a_run, count, is_recorded
 from tests.kit.reports_made import a_target
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from pathlib import Path
 
     import pytest
-
-T = TypeVar("T")
 
 
 def test_a_failure_that_the_outbox_could_not_store_is_left_to_the_next_recorder(
@@ -41,31 +37,18 @@ def test_a_failure_that_the_outbox_could_not_store_is_left_to_the_next_recorder(
         FOR_EVER,
         reports=lambda run: OutboxSink(outbox.folder, target, run),
     )
-    (recorder,) = _until(lambda: set(recorders_of(os.getpid())) - others)
+    (recorder,) = until("it runs", lambda: set(recorders_of(os.getpid())) - others)
     with closing(sqlite3.connect(outbox.path, isolation_level=None)) as holder:
         holder.execute("BEGIN EXCLUSIVE")
         book = Book()
         book.failed("s1", 1, incident_id="01RUNA-1")
         one.send(book.rows)
         # The record comes after the outbox, which it was in vain to wait for.
-        _until(lambda: is_recorded(tmp_path) and count(tmp_path / "record.db"))
+        until("a record", lambda: is_recorded(tmp_path) and count(tmp_path / "record.db") > 0)
         os.kill(recorder, signal.SIGKILL)
         os.waitid(os.P_PID, recorder, os.WEXITED | os.WNOWAIT)
+    monkeypatch.setattr(store, "BUSY_SECONDS", FUSE_SECONDS)
     one.send([])
     one.close()
-    _until(lambda: _waiting(outbox))
+    until("a report", lambda: outbox.status().waiting == 1)
     assert outbox.status().counts["taken"] == 1
-
-
-def _until(found: Callable[[], T]) -> T:
-    fuse = time.monotonic() + FUSE_SECONDS
-    while not (value := found()):
-        assert time.monotonic() < fuse
-        time.sleep(0.01)
-    return value
-
-
-def _waiting(outbox: Outbox) -> int:
-    with suppress(StoreError):
-        return outbox.status().waiting
-    return 0

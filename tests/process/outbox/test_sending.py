@@ -76,17 +76,13 @@ def _huge(connection: socket.socket) -> None:
     ("ill", "why"),
     [
         (answer(500), "500 Internal Server Error"),
-        (answer(429), "429 Too Many Requests"),
         (answer(302, location="http://127.0.0.1:9/"), "302 Found"),
         (answer(200, b"<html>Log in"), "not an answer of a collector"),
         (b"SSH-2.0-OpenSSH_9.9\r\n", "no HTTP answer"),
-        (b"HTTP/1.1 2\xff\xfe\r\n\r\n", "no HTTP answer"),
         (HEAD + b"a" * 100_000 + b"\r\n\r\n", "no HTTP answer"),
         (cut, "not an answer of a collector"),
         (HEAD, "connection closed"),
-        (HEAD + b"content-ty", "connection closed"),
         (b"HTTP/1.1 100 Continue\r\n\r\n" + HEAD, "connection closed"),
-        (HEAD + b"content-length: 40\r\n\r\n", "not an answer of a collector"),
         (gone, "connection closed"),
         (_huge, "not an answer of a collector"),
     ],
@@ -108,14 +104,14 @@ def test_a_report_that_a_collector_mishandled_is_retried_and_arrives(
     assert outbox.status().counts["sent"] == 1
 
 
-@every(("ill", "scheme"), [("never", "http"), ("slowly", "http"), ("never", "https")])
+@every("scheme", ["http", "https"])
 def test_a_collector_that_stalls_times_out(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ill: str, scheme: str
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, scheme: str
 ) -> None:
     monkeypatch.setattr(sender, "POST_SECONDS", 0.5)
     outbox = Outbox(str(tmp_path))
     with Collector(b"") as collector:
-        collector.turn_to(getattr(collector, ill))
+        collector.turn_to(collector.never)
         target = a_target(collector.url.replace("http", scheme, 1))
         outbox.add([a_report()], target)
         send(outbox, target)
@@ -126,9 +122,7 @@ def test_a_collector_that_stalls_times_out(
     ("head", "drop", "form"),
     [
         (HEAD + b"\r\n", b" ", "otlp"),
-        (HEAD + b"content-length: 9999\r\n\r\n", b" ", "otlp"),
         (HEAD + b"transfer-encoding: chunked\r\n\r\n", b"1\r\n \r\n", "webhook"),
-        (HEAD, b"x-more: y\r\n", "webhook"),
         (HEAD + b"x-more: ", b"y", "otlp"),
         (b"", b"HTTP/1.1 100 Continue\r\n\r\n", "otlp"),
     ],
@@ -249,27 +243,6 @@ def test_a_webhook_is_signed_and_retried_under_the_same_key(outbox: Outbox) -> N
     assert "mine" not in str(first.headers)
 
 
-def test_the_environments_proxy_is_used_except_for_exempt_hosts(
-    outbox: Outbox, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    with Collector() as proxy:
-        monkeypatch.setenv("http_proxy", proxy.url.replace("//", "//ada:p%40ss@"))
-        target = a_target("http://collector.invalid:4318")
-        outbox.add([a_report()], target)
-        send(outbox, target)
-        (came,) = proxy.expect(1)
-        assert came.path == "http://collector.invalid:4318/v1/logs"
-        assert came.headers["proxy-authorization"].startswith("Basic ")
-        assert came.headers["host"] == "collector.invalid:4318"
-        with Collector() as collector:
-            monkeypatch.setenv("no_proxy", "127.0.0.1")
-            near = a_target(collector.url)
-            outbox.add([a_report()], near)
-            send(outbox, near)
-            collector.expect(1)
-        assert len(proxy.came) == 1
-
-
 def test_a_bug_of_ours_does_not_end_the_thread(
     outbox: Outbox, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -289,6 +262,22 @@ def test_a_bug_of_ours_does_not_end_the_thread(
             assert tried.wait(FUSE_SECONDS)
         collector.expect(1)
         one.finish(FUSE_SECONDS)
+
+
+def test_the_environments_proxy_is_used_except_for_exempt_hosts(
+    outbox: Outbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with Collector() as proxy, Collector() as collector:
+        monkeypatch.setenv("http_proxy", proxy.url.replace("//", "//ada:p%40ss@"))
+        monkeypatch.setenv("no_proxy", "127.0.0.1")
+        for target in (a_target("http://collector.invalid:4318"), a_target(collector.url)):
+            outbox.add([a_report()], target)
+            send(outbox, target)
+        (came,) = proxy.expect(1)
+        assert came.path == "http://collector.invalid:4318/v1/logs"
+        assert came.headers["proxy-authorization"].startswith("Basic ")
+        assert came.headers["host"] == "collector.invalid:4318"
+        collector.expect(1)
 
 
 def test_a_proxy_is_asked_for_a_tunnel_to_a_collector_with_tls(
@@ -385,14 +374,11 @@ def test_two_senders_on_one_outbox_send_nothing_twice(outbox: Outbox) -> None:
     assert outbox.status().counts["sent"] == 30
 
 
-def _connected(outbox: Outbox) -> sqlite3.Connection:
-    return sqlite3.connect(outbox.path, isolation_level=None, check_same_thread=False)
-
-
 @contextlib.contextmanager
 def held_up(outbox: Outbox) -> Iterator[None]:
     """Another process holds the file, so that nobody can write it."""
-    with contextlib.closing(_connected(outbox)) as other:
+    connected = sqlite3.connect(outbox.path, isolation_level=None, check_same_thread=False)
+    with contextlib.closing(connected) as other:
         other.execute("BEGIN EXCLUSIVE")
         yield
         other.execute("ROLLBACK")

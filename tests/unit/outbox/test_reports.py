@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import base64
-import hashlib
-import hmac
 import json
+from types import SimpleNamespace
 from typing import Any
 
 import msgspec
 import pytest
 
 from lastword.core.timeline.entry import Kind
-from lastword.core.timeline.session_events import FACTS as ENTRY_FACTS
 from lastword.outbox import report, sender
-from lastword.outbox.report import FACTS, FailureReport, ReportWriter, facts_of
+from lastword.outbox.report import FailureReport, ReportWriter, facts_of
 from lastword.record.sink import StoreSink
 from tests.kit.canaries import CANARIES, NAMED_CANARIES, PLAIN
 from tests.kit.recording import FOR_EVER, Book, a_run
@@ -43,6 +40,9 @@ def test_each_failure_gives_one_report_and_nothing_else_does() -> None:
     (report,) = reports_of(book)
     assert (report.what, report.turn) == ("turn", 2)
     assert report.facts["type"] == "rate_limit"
+    book.failed("s", 3)
+    again, other = reports_of(book)
+    assert again.report_id == report.report_id != other.report_id
 
 
 def test_a_request_that_fails_before_the_agent_is_ready_is_a_failed_start() -> None:
@@ -53,20 +53,6 @@ def test_a_request_that_fails_before_the_agent_is_ready_is_a_failed_start() -> N
     start, request = reports_of(book)
     assert (start.what, start.agent) == ("start", "")
     assert (request.what, request.agent, request.agent_version) == ("request", "An Agent", "1.2")
-
-
-def test_the_same_row_is_the_same_report_and_another_is_another() -> None:
-    book = Book()
-    book.failed("s", 1, incident_id="01RUNA-1")
-    book.failed("s", 2, incident_id="01RUNA-2")
-    once, again = reports_of(book), reports_of(book)
-    assert [each.report_id for each in once] == [each.report_id for each in again]
-    assert len({each.report_id for each in once}) == 2
-
-
-def test_every_fact_of_a_report_is_one_of_an_error() -> None:
-    assert FACTS - {"open_turns"} <= ENTRY_FACTS[Kind.ERROR].keys()
-    assert not FACTS & {"message", "detail", "redactions", "request_id"}
 
 
 def test_no_words_are_reported_even_if_the_record_keeps_them() -> None:
@@ -93,27 +79,14 @@ def test_no_words_are_reported_even_if_the_record_keeps_them() -> None:
 
 @every("canary", [*CANARIES.values(), *NAMED_CANARIES.values()])
 def test_no_secret_is_reported_in_any_place(canary: str) -> None:
-    taken: list[FailureReport] = []
-
-    class Writer:
-        is_stored = True
-
-        def __init__(self) -> None:
-            self._writer = ReportWriter(a_run())
-
-        def send(self, rows: list[Any]) -> None:
-            taken.extend(self._writer.receive(rows))
-
-        def wake(self) -> None: ...
-
-        def close(self) -> None: ...
-
+    taken: list[Any] = []
+    sink = SimpleNamespace(is_stored=True, send=taken.extend, wake=int, close=int)
     book = Book()
     book.note(Kind.AGENT_READY, name=canary, version=canary)
     book.note(Kind.CLIENT_ATTACHED, name=canary, version=canary)
     book.note(Kind.ERROR, canary, 1, type="auth", provider_code=canary, source=canary, rule=canary)
-    StoreSink(None, a_run(), FOR_EVER, reports=Writer()).send(book.rows)
-    (report,) = taken
+    StoreSink(None, a_run(), FOR_EVER, reports=sink).send(book.rows)
+    (report,) = ReportWriter(a_run()).receive(taken)
     said = sender.body_of(report).decode() + msgspec.json.encode(report).decode()
     secret = canary if canary in CANARIES.values() else PLAIN
     assert secret not in said
@@ -160,15 +133,11 @@ def test_the_clients_span_is_the_reports() -> None:
     traced, other = reports_of(book)
     assert traced.traceparent == TRACE
     assert other.traceparent == ""
-
-
-def test_the_number_of_remembered_spans_is_bounded() -> None:
-    book = Book()
     for turn in range(1000):
         book.note(Kind.PROMPT, "s", turn, traceparent=TRACE)
     for turn in range(1000):
         book.note(Kind.ERROR, "s", turn, type="auth")
-    assert sum(bool(report.traceparent) for report in reports_of(book)) == 256
+    assert sum(bool(report.traceparent) for report in reports_of(book)[2:]) == 256, "a bound"
 
 
 def test_a_sessions_id_cannot_be_recovered() -> None:
@@ -188,14 +157,7 @@ def test_a_webhooks_signature_is_the_standards() -> None:
         "msg_p5jXN8AQM9LWM0D4loKWxJek", b'{"test": 2432232314}', secret, 1614265330
     )
     assert headers["webhook-signature"] == "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE="
-
-
-def test_a_plain_text_secret_signs_as_it_is() -> None:
-    headers = report.headers_of("id", b"{}", report.secret_of(" mine \n"), 5)
-    mac = hmac.new(b"mine", b"id.5.{}", hashlib.sha256).digest()
-    assert headers["webhook-signature"] == "v1," + base64.b64encode(mac).decode()
+    # Another secret signs as it is, and none signs nothing.
+    assert report.secret_of(" mine \n") == b"mine"
     assert report.secret_of("whsec_no base64!") == b"whsec_no base64!"
-
-
-def test_no_signature_is_sent_without_a_secret() -> None:
     assert report.headers_of("id", b"{}", b"", 5) == {"webhook-id": "id", "webhook-timestamp": "5"}
