@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import os
+import shutil
 import sqlite3
-import sys
 from contextlib import closing, contextmanager
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from tests.kit.desk import Desk
-from tests.kit.recording import a_book, lastword, write
+from tests.kit.gateway.serving import until
+from tests.kit.recording import a_book, is_recorded, lastword, write
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -23,7 +25,8 @@ TURN = [
     {"result": "end_turn"},
 ]
 SCRIPT: dict[str, Any] = {"turns": [TURN, TURN, [{"say": "Well. "}, {"result": "refusal"}]]}
-SMALL_FILE_BYTES = 512
+ONLY_SMALL_FILES = ("sh", "-c", 'ulimit -f 1; exec "$@"', "sh")
+"""As a full disk: what goes over it fails (the signal is left alone, Python ignores it)."""
 
 
 def a_file_in_its_place(state: Path) -> None:
@@ -34,25 +37,18 @@ def a_folder_in_the_stores_place(state: Path) -> None:
     (state / "record.db").mkdir(parents=True)
 
 
-LIMIT_FILES = f"""
-import os, resource, sys
-resource.setrlimit(resource.RLIMIT_FSIZE, ({SMALL_FILE_BYTES}, {SMALL_FILE_BYTES}))
-os.execvp(sys.argv[1], sys.argv[1:])
-"""
-ONLY_SMALL_FILES = (sys.executable, "-c", LIMIT_FILES)
-"""As a full disk: what goes over it fails (the signal is left alone, Python ignores it)."""
-
-
 def a_folder_that_takes_no_file(state: Path) -> None:
     """As a folder that is read-only, for root as well."""
     state.symlink_to("/proc/self/fdinfo")
 
 
+def a_pipe_in_the_stores_place(state: Path) -> None:
+    state.mkdir()
+    os.mkfifo(state / "record.db")
+
+
 def a_disk_that_takes_no_more(_state: Path) -> None:
     """What it runs under does it."""
-
-
-UNDER = {a_disk_that_takes_no_more: ONLY_SMALL_FILES}
 
 
 @contextmanager
@@ -92,6 +88,7 @@ def broken(tmp_path: Path) -> Path:
 BREAKS = {
     a_file_in_its_place: "none can be kept: {state} is not a folder",
     a_folder_in_the_stores_place: "it cannot be opened",
+    a_pipe_in_the_stores_place: "it cannot be opened",
     a_folder_that_takes_no_file: "there is no record at",
     a_disk_that_takes_no_more: "is the disk full?",
 }
@@ -102,16 +99,11 @@ def test_an_unusable_state_folder_affects_no_turn_and_log_explains_the_empty_lis
     break_it: Callable[[Path], None], broken: Path, healthy: tuple[list[bytes], int, str]
 ) -> None:
     break_it(broken / "state")
-    assert played(broken, UNDER.get(break_it, ())) == healthy
-    assert_said(BREAKS[break_it].format(state=broken / "state"), broken / "state")
-
-
-def assert_said(words: str, state: Path) -> None:
-    """Whoever looks for the record is told why there is none."""
-    told = lastword("log", state=state)
-    assert told.returncode != 0
-    assert told.stdout == ""
-    assert words in told.stderr
+    under = ONLY_SMALL_FILES if break_it is a_disk_that_takes_no_more else ()
+    assert played(broken, under) == healthy
+    told = lastword("log", state=broken / "state")
+    assert (told.returncode != 0, told.stdout) == (True, "")
+    assert BREAKS[break_it].format(state=broken / "state") in told.stderr
     assert "Traceback" not in told.stderr
 
 
@@ -123,3 +115,32 @@ def test_a_store_locked_by_another_process_affects_no_turn(
         told = lastword("log", state=broken / "state")
     assert told.returncode == 0, told.stderr
     assert "agent-x" in told.stdout  # what was there before can be read meanwhile
+
+
+def their_files_are_overwritten(file: Path) -> None:
+    for each in (file.parent / "runs").iterdir():
+        each.write_bytes(b"\xff[{" * 4096)
+
+
+def it_is_overwritten(file: Path) -> None:
+    file.write_bytes(b"No database at all." * 4096)
+
+
+def it_loses_its_folder(file: Path) -> None:
+    # At once: while it is emptied, those who write may put another into it.
+    shutil.rmtree(file.parent.rename(file.parent.with_name("away")))
+
+
+def test_no_damage_to_the_store_during_a_run_harms_a_turn_or_a_reader(broken: Path) -> None:
+    desk = Desk(broken, {"turns": [TURN]})
+    desk.answer(desk.prompt())
+    store = broken / "state" / "record.db"
+    for happens in (their_files_are_overwritten, it_is_overwritten, it_loses_its_folder):
+        until("a record", lambda: is_recorded(store.parent))
+        happens(store)
+        assert desk.answer(desk.prompt())["result"] == {"stopReason": "end_turn"}, happens
+        read = lastword("log", "--json", state=store.parent)  # or says why not
+        assert read.returncode in {0, 1, 2}, read
+        assert "Traceback" not in read.stderr
+    until("a record that is begun anew", lambda: is_recorded(store.parent))
+    assert (desk.leave(), desk.said) == (0, "")

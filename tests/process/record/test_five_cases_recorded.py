@@ -22,15 +22,6 @@ DONE: Step = {"tool": {"status": "completed"}}
 SILENCE: Step = {"silence": True}
 LOST: Step = {"fail": {"exception": "APIConnectionError: Connection error. ECONNRESET"}}
 
-AFTER_TOOL = "That was after a tool had run, between two steps of the agent."
-CHANGED = "1 tool call (edit), which may have changed something."
-IN_THE_ANSWER = "That was in the middle of the answer. Until then text had been shown"
-REPEATS = "asking the agent to continue does not."
-TWICE = "may do twice what a tool has done: look first."
-LEFT = "The client left"
-USER = "The user cancelled the turn"
-WATCHDOG = "lastword's watchdog stopped the turn: the agent was silent"
-
 TURNS = [
     [EDIT, DONE, LOST],
     [SAY, SILENCE],
@@ -40,34 +31,11 @@ TURNS = [
 """The provider is lost, the user cancels, the watchdog ends a turn, the client leaves."""
 
 TELLS = (
-    (
-        *("The connection to the model provider failed.", AFTER_TOOL, CHANGED),
-        *("The agent ended the turn with this error.", TWICE),
-        "Check what has already been done before you try again.",
-    ),
-    (USER, IN_THE_ANSWER, "No failure is recorded.", REPEATS),
-    ("The agent stopped making progress.", AFTER_TOOL, CHANGED, WATCHDOG, TWICE),
-    (LEFT, IN_THE_ANSWER, "No fault of the agent's or the model provider's is recorded", REPEATS),
+    ("The connection to the model provider failed.", "network error: connection lost"),
+    ("The user cancelled the turn", "cancelled by the user"),
+    ("lastword's watchdog stopped the turn", "agent stalled: idle timeout"),
+    ("The client left", "cancelled by the client, which left"),
 )
-ENDS = (
-    "network error: connection lost",
-    "cancelled by the user",
-    "agent stalled: idle timeout",
-    "cancelled by the client, which left",
-)
-
-
-def text_of(state: Path) -> str:
-    """The summary without Markdown's marks of plain characters."""
-    return re.sub(r"\\(.)", r"\1", summary_of(state))
-
-
-def assert_in_order(pieces: tuple[str, ...], text: str) -> None:
-    place = 0
-    for piece in pieces:
-        found = text.find(piece, place)
-        assert found >= 0, f"{piece!r} does not stand there, or too early: {text}"
-        place = found + len(piece)
 
 
 def test_the_export_says_what_happened_whose_fault_it_was_and_what_to_do(tmp_path: Path) -> None:
@@ -83,12 +51,14 @@ def test_the_export_says_what_happened_whose_fault_it_was_and_what_to_do(tmp_pat
     desk.until("agent_message_chunk")
     desk.leave()
     assert problems_in(desk.state / "record.db") == []
-    text = text_of(desk.state)
+    # Without Markdown's marks of plain characters.
+    text = re.sub(r"\\(.)", r"\1", summary_of(desk.state))
     _, *turns = re.split(r"^## Turn \d+$", text, flags=re.MULTILINE)
-    assert len(turns) == len(TURNS)
-    for tells, ended, turn in zip(TELLS, ENDS, turns, strict=True):
-        assert_in_order(tells, turn)
+    for (tells, ended), turn in zip(TELLS, turns, strict=True):
+        assert tells in turn
         assert f"`{ended}`" in text
+    assert "Check what has already been done before you try again." in turns[0]
+    assert "asking the agent to continue does not." in turns[1]
     assert "Let me look" not in text
     assert "SECRET-WORDS" not in text
     # The summary and the timeline of an export tell the same.

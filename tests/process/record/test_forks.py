@@ -3,29 +3,27 @@
 from __future__ import annotations
 
 import os
-import signal
 import sqlite3
 import subprocess
 import sys
 from contextlib import closing
 from typing import TYPE_CHECKING
 
-import pytest
-
 from lastword.outbox.store import Outbox
 from lastword.record import thread
 from lastword.record.run_file import RunFile
 from lastword.record.thread import ForkGate
 from tests.kit.patience import FUSE_SECONDS
-from tests.kit.places import ROOT
 from tests.kit.recording import FOR_EVER, a_book, a_run, count, stored
 from tests.kit.reports_made import a_target
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    import pytest
+
 _AGENT = """
-import multiprocessing, os, sys, time
+import os, sys, time
 from lastword import Options
 from lastword.core.timeline.entry import Entry, Kind
 from lastword.inprocess.journal import Journal
@@ -45,18 +43,6 @@ def settle():
 
 def journal():
     return Journal(Options(record=sys.argv[1]), door="guard")
-"""
-
-_CHILD_OF_MULTIPROCESSING = f"""{_AGENT}
-def work():
-    own = journal()
-    note(own, "childs", 1)
-    own.close()
-
-if __name__ == "__main__":
-    one = multiprocessing.get_context(sys.argv[2]).Process(target=work)
-    one.start()
-    one.join()
 """
 
 _FORKS_ALL_THE_TIME = f"""{_AGENT}
@@ -95,37 +81,31 @@ def sessions_in(folder: Path) -> list[tuple[str, int]]:
         return record.execute(found).fetchall()
 
 
-_CHILD_OUTLIVES = f"""{_AGENT}
+_CHILD_OF_MULTIPROCESSING = f"""{_AGENT}
+import multiprocessing
 parents = journal()
 note(parents, "parents", 1)
 settle()
 ended, ends = os.pipe()
-if os.fork():
-    sys.exit(0)  # its end of the pipe closes as the very last
-os.close(ends)
-own = journal()
-note(own, "childs", 1)
-settle()
-os.read(ended, 1)
-note(own, "childs", 2, 3)
+def work():
+    os.close(ends)
+    own = journal()
+    note(own, "childs", 1)
+    settle()
+    os.read(ended, 1)  # the parent's end closes as the very last
+    note(own, "childs", 2, 3)
+    own.close()
+
+multiprocessing.get_context("fork").Process(target=work).start()
+os._exit(0)
 """
 
 
-def test_a_forked_childs_entries_survive_although_its_parent_ends_first(
+def test_a_multiprocessing_childs_last_entries_are_recorded_although_its_parent_ends_first(
     tmp_path: Path,
 ) -> None:
-    run(_CHILD_OUTLIVES, str(tmp_path))
+    run(_CHILD_OF_MULTIPROCESSING, str(tmp_path))
     assert sessions_in(tmp_path) == [("childs", 6), ("parents", 2)]
-
-
-@pytest.mark.parametrize("method", ["fork", "spawn"])
-def test_a_multiprocessing_childs_last_entries_are_recorded(tmp_path: Path, method: str) -> None:
-    script = tmp_path / "agent.py"  # `spawn` imports it again
-    script.write_text(_CHILD_OF_MULTIPROCESSING)
-    subprocess.run(
-        [sys.executable, str(script), str(tmp_path), method], check=True, timeout=FUSE_SECONDS
-    )
-    assert sessions_in(tmp_path) == [("childs", 2)]
 
 
 def test_every_forked_child_is_recorded_although_its_parent_writes_all_the_time(
@@ -172,7 +152,7 @@ def test_a_child_forked_while_a_disk_hung_reports_that_it_is_not_recorded(
     assert sessions_in(tmp_path) == [("parents", 2)]
 
 
-def test_a_child_that_outlives_its_parent_does_not_keep_the_parents_file_open(
+def test_a_child_that_outlives_its_parent_keeps_neither_its_file_open_nor_its_reports_from_others(
     tmp_path: Path,
 ) -> None:
     ended, ends = os.pipe()
@@ -180,10 +160,11 @@ def test_a_child_that_outlives_its_parent_does_not_keep_the_parents_file_open(
     def parents() -> None:
         one = RunFile(str(tmp_path / "record.db"), a_run(), FOR_EVER)
         one.write(a_book(1).rows)
-        if not os.fork():
-            os.close(ends)
-            os.read(ended, 1)
-        os._exit(0)
+        with Outbox(str(tmp_path)).as_sender(a_target()):
+            if not os.fork():
+                os.close(ends)
+                os.read(ended, 1)
+            os._exit(0)
 
     parent = os.fork()
     if not parent:
@@ -191,6 +172,8 @@ def test_a_child_that_outlives_its_parent_does_not_keep_the_parents_file_open(
     os.waitpid(parent, 0)
     assert count(tmp_path / "record.db") == 3
     assert os.listdir(tmp_path / "runs") == []
+    with Outbox(str(tmp_path)).as_sender(a_target()) as is_ours:
+        assert is_ours
     os.close(ends)
     os.close(ended)
 
@@ -210,31 +193,3 @@ def test_a_fork_waits_only_briefly_for_a_gate_in_use(
     gate.before_fork()
     gate.after_in_child()
     assert not gate.is_spoiled
-
-
-_SENDS = """
-import os, signal, sys
-from lastword.outbox.store import Outbox
-from tests.kit.reports_made import a_target
-
-with Outbox(sys.argv[1]).as_sender(a_target()) as is_ours:
-    assert is_ours
-    if os.fork():
-        signal.pause()
-    print(os.getpid(), flush=True)
-    signal.pause()
-"""
-
-
-def test_the_child_of_a_killed_sender_does_not_block_the_next_sender(tmp_path: Path) -> None:
-    words = [sys.executable, "-c", _SENDS, str(tmp_path)]
-    with subprocess.Popen(words, stdout=subprocess.PIPE, cwd=ROOT) as sender:
-        assert sender.stdout is not None
-        child = int(sender.stdout.readline())
-        sender.kill()
-        sender.wait(FUSE_SECONDS)
-        try:
-            with Outbox(str(tmp_path)).as_sender(a_target()) as is_ours:
-                assert is_ours
-        finally:
-            os.kill(child, signal.SIGKILL)

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-import time
 from typing import TYPE_CHECKING, Any
 
 from tests.kit.canaries import CANARIES, NAMED_CANARIES, PLAIN
 from tests.kit.desk import Desk, members
-from tests.kit.patience import FUSE_SECONDS
-from tests.kit.recording import everything_in, lastword
+from tests.kit.gateway.serving import until
+from tests.kit.recording import everything_in, is_recorded, lastword
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -38,30 +37,19 @@ def failing_turns(secrets: tuple[str, ...]) -> Iterator[list[Step]]:
             [{"fail": {"error": error}}],
         )[number % 3]
     for secret in secrets[::12]:
+        content = [{"type": "content", "content": {"type": "text", "text": secret}}]
+        call = {"toolCallId": "call_2", "title": secret, "rawInput": {"command": secret}}
+        option = {"optionId": "allow", "name": f"Allow {secret}", "kind": "allow_once"}
+        params = {"toolCall": call, "options": [option]}
         yield [
             {"say": f"It is {secret}. "},
             {"tool": {"title": f"Run {secret}", "kind": "execute", "id": f"call {secret}"}},
-            {"update": tool_input(secret)},
+            {"update": {"sessionUpdate": "tool_call", "content": content, **call}},
             {"raw": f"noise {secret}"},
-            {"ask": permission(secret)},
+            {"ask": {"method": "session/request_permission", "params": params}},
             {"retry": {"attempt": 2, "http": 529, "message": f"busy {secret}"}},
             {"fail": {"http": 529, "code": secret, "message": secret}},
         ]
-
-
-def tool_input(secret: str) -> Step:
-    content = [{"type": "content", "content": {"type": "text", "text": secret}}]
-    call = {"toolCallId": "call_2", "title": secret, "kind": "edit", "status": "in_progress"}
-    return {"sessionUpdate": "tool_call", "rawInput": {"key": secret}, "content": content, **call}
-
-
-def permission(secret: str) -> Step:
-    option = {"optionId": "allow", "name": f"Allow {secret}", "kind": "allow_once"}
-    call = {"toolCallId": "call_2", "title": secret, "rawInput": {"command": secret}}
-    return {
-        "method": "session/request_permission",
-        "params": {"toolCall": call, "options": [option]},
-    }
 
 
 def record_all(folder: Path) -> Path:
@@ -83,17 +71,12 @@ def record_all(folder: Path) -> Path:
     desk.until("agent_message_chunk")
     desk.cancel(reason=joined, _meta={"reason": joined})
     desk.answer(number)
-    until_on_disk(desk.state)
+    until("a record", lambda: is_recorded(desk.state))
+    assert lastword("stats", "--json", state=desk.state).returncode == 0
     # As it is while the run goes on: the log beside the store, too.
     assert traces(everything_in(desk.state)) == []
     desk.leave()
     return desk.state
-
-
-def until_on_disk(state: Path) -> None:
-    deadline = time.monotonic() + FUSE_SECONDS
-    while "error" in json.loads(lastword("stats", "--json", state=state).stdout):
-        assert time.monotonic() < deadline, "nothing was recorded"
 
 
 def traces(text: str) -> list[str]:
@@ -108,9 +91,8 @@ def test_the_record_and_the_commands_that_show_it_hold_no_secret(tmp_path: Path)
     turns = json.loads(lastword("log", "--last", "--json", state=state).stdout)
     assert turns, "nothing was recorded, so nothing was proved"
     for command in (
-        *(["log"], ["log", "--json"], ["log", "--last"], ["log", "--last", "--json"]),
-        *(["log", "--errors"], ["log", "--last", "--limit", "1000"], ["stats"]),
-        *(["stats", "--json"], ["export", "--last", "-o", "-"]),
+        *(["log"], ["log", "--last", "--json"], ["log", "--errors"], ["stats", "--json"]),
+        *(["log", "--last", "--limit", "1000"], ["export", "--last", "-o", "-"]),
     ):
         done = lastword(*command, state=state)
         assert done.returncode == 0, (command, done.stderr)

@@ -17,15 +17,7 @@ from lastword.record.run_file import RunFile
 from tests.kit.desk import Editor
 from tests.kit.gateway.serving import until
 from tests.kit.patience import FUSE_SECONDS
-from tests.kit.recording import (
-    FOR_EVER,
-    Book,
-    a_book,
-    a_run,
-    count,
-    is_recorded,
-    lastword,
-)
+from tests.kit.recording import FOR_EVER, Book, a_book, a_run, count, is_recorded, lastword
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -50,14 +42,6 @@ def test_a_hanging_recorder_is_not_waited_for(
     one.close()
     assert 0 < count(path) < 400 * len(rows)
     assert count(path, "runs WHERE ended = 1") == 1
-
-
-def test_a_killed_recorder_does_no_harm(tmp_path: Path) -> None:
-    one = RecorderProcess(str(tmp_path / "record.db"), a_run(), FOR_EVER)
-    os.kill(one._pid, signal.SIGKILL)
-    for _ in range(50):
-        one.send(a_book(20).rows)
-    one.close()
 
 
 @pytest.mark.parametrize("way", [RecorderProcess, RunFile])
@@ -104,9 +88,7 @@ def test_a_killed_sidecars_entries_are_still_written(tmp_path: Path) -> None:
     # Its entries leave after its answer has; once the next is answered, they are on their way.
     editor.play("healthy")
     editor.kill()
-    until("the error is recorded", lambda: is_recorded(tmp_path) and _has_error(tmp_path))
-    assert count(tmp_path / "record.db", "runs WHERE ended = 0") == 1
-
-
-def _has_error(folder: Path) -> bool:
-    return count(folder / "record.db", "turns WHERE outcome = 'failed'") == 1
+    failed = "turns WHERE outcome = 'failed'"
+    path = tmp_path / "record.db"
+    until("the error is recorded", lambda: is_recorded(tmp_path) and count(path, failed) == 1)
+    assert count(path, "runs WHERE ended = 0") == 1

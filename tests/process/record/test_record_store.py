@@ -7,8 +7,7 @@ import os
 import resource
 import signal
 import sqlite3
-import subprocess
-import sys
+import stat
 from contextlib import closing, suppress
 from functools import partial
 from typing import TYPE_CHECKING
@@ -52,21 +51,18 @@ def _send(pipe: Connection, work: Callable[[], str]) -> None:
         raise
 
 
-IN_ANOTHER_PROCESS = """
-import sqlite3, sys
-db = sqlite3.connect(sys.argv[1], timeout=0, isolation_level=None)
-try:
-    db.execute("BEGIN IMMEDIATE")
-except sqlite3.OperationalError as error:
-    print(error)
-"""
-
-
 def of_another_process(path: str) -> str:
-    """What a process that shares nothing with this one is told when it wants to write."""
-    words = [sys.executable, "-c", IN_ANOTHER_PROCESS, path]
-    done = subprocess.run(words, capture_output=True, text=True, check=True, timeout=FUSE_SECONDS)
-    return done.stdout.strip()
+    """What a process that shares no connection with this one is told when it wants to write."""
+
+    def work() -> str:
+        with closing(sqlite3.connect(path, timeout=0, isolation_level=None)) as db:
+            try:
+                db.execute("BEGIN IMMEDIATE")
+            except sqlite3.OperationalError as error:
+                return str(error)
+        return ""
+
+    return in_a_process(work)
 
 
 def opened(path: str) -> None:
@@ -136,32 +132,6 @@ def test_many_writers_and_a_reader_do_not_lose_an_entry(tmp_path: Path) -> None:
     assert os.listdir(tmp_path / "runs") == []
 
 
-def test_a_killed_writer_leaves_the_entries_that_it_had_written(tmp_path: Path) -> None:
-    path = tmp_path / "record.db"
-    ours, theirs = SPAWN.Pipe(duplex=False)
-
-    def work() -> None:
-        one = RunFile(str(path), a_run("01KILLED"), FOR_EVER)
-        one.write(a_book(40).rows)
-        theirs.send("written")
-        while True:
-            one.write(a_book(5).rows)
-
-    process = SPAWN.Process(target=work)
-    process.start()
-    assert ours.poll(FUSE_SECONDS)
-    assert process.pid is not None
-    os.kill(process.pid, signal.SIGKILL)
-    process.join(FUSE_SECONDS)
-    with reader.reading(str(path)) as record:
-        (part,), _ = reader.latest_parts(record, 5)
-        run = reader.run_of(record, part.run)
-        assert reader.count_turns(record, part) == 40
-    assert not run.ended
-    write(tmp_path, a_book(1), a_run("01AFTER"))
-    assert count(path, "runs") == 2
-
-
 def test_a_full_disk_keeps_entries_waiting_until_there_is_room(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -186,6 +156,13 @@ def test_a_full_disk_keeps_entries_waiting_until_there_is_room(
     assert count(path, "runs WHERE ended = 1 AND lost_entries = 0") == 1
     with reader.reading(str(path)) as record:
         assert reader.latest_parts(record, 5)[0][0].session_id == "s2"
+
+
+def test_a_record_that_was_open_to_others_is_closed_when_it_is_opened(tmp_path: Path) -> None:
+    path = write(tmp_path / "state", a_book(1))
+    path.chmod(0o666)
+    opened(str(path))
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
 
 
 @pytest.mark.usefixtures("patient_store")
