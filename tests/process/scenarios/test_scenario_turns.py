@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING
 import pytest
 
 from lastword.kit.agent.scenarios import SCENARIOS
-from tests.kit.rows import every
 from tests.process.scenarios.scenario_play import AGENT, TYPED, AnyClient
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
+
+    from tests.kit.client import Frame
 
     Start = Callable[..., AnyClient]
 
@@ -24,9 +25,14 @@ def start() -> Iterator[Start]:
     """A function that starts the agent with arguments, and opens a session."""
     started: list[AnyClient] = []
 
-    def start(*arguments: str, command: list[str] = AGENT, **environment: str) -> AnyClient:
+    def start(
+        *arguments: str,
+        command: list[str] = AGENT,
+        capabilities: Frame = TYPED,
+        **environment: str,
+    ) -> AnyClient:
         started.append(AnyClient([*command, *arguments], environment=environment))
-        assert "result" in started[-1].hello(1, TYPED)
+        assert "result" in started[-1].hello(1, capabilities)
         started[-1].open_session()
         return started[-1]
 
@@ -54,9 +60,8 @@ def test_a_prompt_plays_another_scenario_for_its_turn_or_learns_why_not(start: S
     assert "start lastword agent crash_loop" in error["message"].replace("`", "")
 
 
-@pytest.mark.parametrize("name", ["restarted", "restarted_by_load"])
-def test_a_session_survives_a_restart(start: Start, name: str) -> None:
-    client = start(name)
+def test_a_session_survives_a_restart(start: Start) -> None:
+    client = start("restarted")
     assert client.turn("go").error["reason"] == "killed"
     second = client.turn("go on")
     assert second.answer["result"] == {"stopReason": "end_turn"}
@@ -120,64 +125,85 @@ def test_the_bare_agent_uses_no_extension_and_survives_malformed_input(
 
 
 RUNGS = {
-    "typed": ("agent_error", "error"),
-    "error_with_meta": ("session_info_update", "error"),
-    "result": ("session_info_update", "result"),
-    "error": ("", "error"),
-    "text": ("agent_message_chunk", "result"),
+    "typed": (["agent_error"], "error"),
+    "error_with_meta": (["session_info_update"], "error"),
+    "error": ([], "error"),
+    "text": (["agent_message_chunk"], "result"),
 }
+SLOW = {"turns": [[{"fail": {"http": 429, "message": "Slow"}}]]}
 
 
-DOORS = ["option", "environment", "scenario file", "lastword run"]
-
-
-@every(
+@pytest.mark.parametrize(
     ("rung", "door"),
     [
         *((rung, "option") for rung in RUNGS),
-        *((rung, door) for rung in ("error", "result") for door in DOORS[1:]),
+        *(("error", door) for door in ("environment", "scenario file", "lastword run")),
     ],
 )
 def test_a_stock_client_sees_each_rung_however_it_is_chosen(
-    tmp_path: Path, rung: str, door: str
+    start: Start, tmp_path: Path, rung: str, door: str
 ) -> None:
-    kind, member = RUNGS[rung]
-    assert _failing_turn(tmp_path, rung, door) == ([kind] if kind else [], member)
-
-
-def _failing_turn(folder: Path, rung: str, door: str) -> tuple[list[str], str]:
-    """Return the kinds of a failing turn's updates, and the member of its answer that tells."""
-    arguments, command = ["rate_limit"], AGENT
-    environment: dict[str, str] = {}
+    script = tmp_path / "mine.json"
+    script.write_text(json.dumps(SLOW | {"run": {"fallback": rung}}))
     if door == "option":
-        arguments = [f"--fallback={rung}", *arguments]
+        client = start(f"--fallback={rung}", "rate_limit", capabilities={})
     elif door == "environment":
-        environment = {"LASTWORD_FALLBACK": rung}
+        client = start("rate_limit", capabilities={}, LASTWORD_FALLBACK=rung)
     elif door == "scenario file":
-        script = {
-            "turns": [[{"fail": {"http": 429, "message": "Slow"}}]],
-            "run": {"fallback": rung},
-        }
-        (folder / "mine.json").write_text(json.dumps(script))
-        arguments = [str(folder / "mine.json")]
+        client = start(str(script), capabilities={})
     else:
         run = [sys.executable, "-m", "lastword", "run", "--fallback", rung, "--no-record", "--"]
-        command = [*run, *AGENT, "--bare"]
-    client = AnyClient([*command, *arguments], environment=environment)
-    try:
-        client.hello(1, {})
-        client.open_session()
-        turn = client.turn("go")
-        return turn.kinds, "error" if "error" in turn.answer else "result"
-    finally:
-        client.kill()
+        client = start("--bare", "rate_limit", command=[*run, *AGENT], capabilities={})
+    turn = client.turn("go")
+    kinds, member = RUNGS[rung]
+    assert (turn.kinds, member in turn.answer) == (kinds, True)
 
 
-def test_a_module_in_the_clients_directory_is_not_loaded(
-    start: Start, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+# Scenario files.
+
+MINE = {
+    "turns": [
+        [
+            {"say": "Let me look. "},
+            {"tool": {"title": "Edit a.py", "kind": "edit", "status": "completed"}},
+            {"fail": {"http": 529, "message": "Overloaded"}},
+        ],
+        [{"say": "Better now."}, {"result": "end_turn"}],
+    ],
+}
+
+
+def test_turns_are_played_in_order_and_the_last_one_repeats(start: Start, tmp_path: Path) -> None:
+    (tmp_path / "mine.json").write_text(json.dumps(MINE))
+    client = start("--file", str(tmp_path / "mine.json"))
+    first = client.turn("go")
+    assert first.kinds == ["agent_message_chunk", "tool_call", "agent_error"]
+    assert (first.error["type"], first.error["retry_safety"]) == ("provider_unavailable", "ask")
+    for _ in range(2):
+        assert client.turn("go").text == "Better now."
+
+
+@pytest.mark.parametrize("words", [[], ["--bare"]], ids=["behind lastword", "bare"])
+def test_a_script_defines_what_a_cancel_does_and_a_second_one_ends_its_steps(
+    start: Start, tmp_path: Path, words: list[str]
 ) -> None:
-    (tmp_path / "uuid.py").write_text("raise SystemExit('the wrong one')\n")
-    (tmp_path / "subprocess.py").write_text("raise SystemExit('the wrong one')\n")
-    monkeypatch.chdir(tmp_path)
-    safe = [AGENT[0], "-P", *AGENT[1:]]
-    assert start("healthy", command=safe).turn("go").text.startswith("The parser")
+    script = {
+        "turns": [
+            [{"say": "one"}, {"silence": True}],
+            [{"say": "\ud83d"}, {"raw": "\ud83d"}, {"result": "end_turn"}],
+        ],
+        # Lastword passes the first cancel on; without it, a second one ends these steps.
+        "on_cancel": [{"say": "two"}, {"silence": True} if words else {"result": "cancelled"}],
+        "run": {"idle-timeout": 60, "cancel-grace": 60},
+    }
+    (tmp_path / "mine.json").write_text(json.dumps(script))
+    client = start(*words, str(tmp_path / "mine.json"))
+    prompt = client.prompt("go")
+    for text in ("one", "two"):
+        client.expect_text(text)
+        client.cancel()
+    assert client.answer(prompt)["result"] == {"stopReason": "cancelled"}
+    assert client.turn("go").answer["result"] == {"stopReason": "end_turn"}
+    # A lone surrogate is written as it is, and lastword keeps what is no frame.
+    assert any("noise" in frame for frame in client.frames) is bool(words)
+    assert (client.end(), client.said) == (0, "")

@@ -72,21 +72,3 @@ def test_a_wire_fault_is_sent_raw_without_lastword() -> None:
         assert seen.words == WORDS[name]["bare"], name
         assert "agent_error" not in str(seen.frames)
     stage.close()
-
-
-@every("name", SCENARIOS)
-def test_a_scenario_says_in_a_line_what_a_client_sees_and_does(name: str) -> None:
-    scenario = SCENARIOS[name]
-    assert 0 < len(scenario.sees) < 100
-    assert 0 < len(scenario.advice) < 200
-    assert "\n" not in scenario.sees + scenario.advice
-    assert name.count("_") <= 3
-
-
-def test_the_advice_follows_from_what_a_client_would_display() -> None:
-    advice = {name: scenario.advice for name, scenario in SCENARIOS.items()}
-    assert "countdown (retry in 20 s), then resend unasked" in advice["rate_limit"]
-    assert 'offer "Continue"; no automatic resend' in advice["after_text"]
-    assert "only if the user agrees" in advice["after_tool"]
-    assert 'no resend; offer "Add credits"' in advice["budget"]
-    assert "resets in 1 h 30 min" in advice["wait_too_long"]
