@@ -54,14 +54,20 @@ def test_many_sessions_together_are_limited_too_and_the_others_are_counted_in_on
     assert pace.next_due(100.0) is None
 
 
-def test_notifications_left_out_by_many_sessions_are_sent_within_the_common_limit() -> None:
-    pace = a_pace(per_minute=1)
+def test_what_was_left_out_is_sent_within_the_common_limit_or_at_the_end() -> None:
+    pace = a_pace(per_minute=1, question_seconds=10.0)
     for number in range(SESSIONS_AT_ONCE):
         assert pace.add(a_notification(1, session=str(number)), 0.0)
         pace.add(a_notification(2, session=str(number)), 0.0)
     assert pace.add(a_notification(3, session="late"), 0.0) == []
     sent = [each for second in range(300) for each in pace.due(float(second))]
     assert sum(1 + each.others for each in sent) == SESSIONS_AT_ONCE + 1
+    for number in (4, 5):
+        pace.add(a_notification(number), 300.0)
+    pace.add(a_notification(6, NotifiedEvent.ASK, "t"), 300.0)
+    # A question is moot at the end.
+    assert pace.rest() == [msgspec.structs.replace(a_notification(5), others=0)]
+    assert pace.next_due(300.0) is None
 
 
 def test_a_question_that_is_answered_within_its_moment_is_not_sent() -> None:
@@ -95,12 +101,3 @@ def test_a_limit_is_notified_once_for_each_wait() -> None:
     assert pace.add(a_notification(2, NotifiedEvent.LIMIT), 0.0) == []
     assert pace.add(a_notification(3, NotifiedEvent.CONTINUED), 0.0)
     assert pace.add(a_notification(4, NotifiedEvent.LIMIT), 0.0)
-
-
-def test_suppressed_notifications_are_sent_at_the_end_and_questions_are_not() -> None:
-    pace = a_pace(per_minute=1, question_seconds=10.0)
-    pace.add(a_notification(1), 0.0)
-    pace.add(a_notification(2), 0.0)
-    pace.add(a_notification(3, NotifiedEvent.ASK, "t"), 0.0)
-    assert pace.rest() == [msgspec.structs.replace(a_notification(2), others=0)]
-    assert pace.next_due(0.0) is None

@@ -69,24 +69,17 @@ def test_a_question_states_its_subject_only_where_content_is_sent() -> None:
 
 
 @pytest.mark.parametrize("end", [Kind.AGENT_EXITED, Kind.CLIENT_GONE, Kind.SHUTDOWN])
-def test_the_questions_of_an_ended_agent_are_withdrawn(end: Kind) -> None:
-    book = Book()
-    asked(book, "7")
-    asked(book, "8", session="t")
-    book.note(end)
-    first, second, *gone = made_of(book.rows)
-    assert {each.notification_id for each in gone} == {
-        each.notification_id for each in (first, second)
-    }
-
-
-def test_the_end_of_a_turn_withdraws_the_questions_of_its_session_alone() -> None:
+def test_the_end_of_a_turn_withdraws_its_sessions_questions_and_that_of_an_agent_all(
+    end: Kind,
+) -> None:
     book = Book()
     asked(book, "7")
     asked(book, "8", session="t")
     book.note(Kind.ANSWER, "s", 1, stop_reason="end_turn")
-    first, _, gone, ended = made_of(book.rows)
+    book.note(end)
+    first, second, gone, ended, last = made_of(book.rows)
     assert gone == Withdrawal(first.notification_id)
+    assert last == Withdrawal(second.notification_id)
     assert (ended.event, ended.sentence) == (NotifiedEvent.ENDED, "The turn has ended.")
 
 
@@ -101,14 +94,6 @@ def test_a_failure_is_notified_in_words_of_our_own(type_: ErrorType) -> None:
     assert WORDS not in msgspec.json.encode(failed).decode()
     (full,) = made_of([row], content=True)
     assert full.sentence == f"{WORDS} so it is"
-
-
-def test_a_request_that_fails_without_a_turn_and_a_cancelled_turn_are_not_notified() -> None:
-    book = Book()
-    book.note(Kind.ERROR, type="auth", method="session/new")
-    book.note(Kind.ANSWER, "s", 1, stop_reason="cancelled")
-    book.note(Kind.ANSWER, "s", 2, stop_reason="end_turn", cancelled=True)
-    assert made_of(book.rows) == []
 
 
 def test_a_wait_for_a_limit_states_when_the_turn_continues() -> None:
@@ -137,14 +122,17 @@ def test_a_gateway_says_the_name_and_the_buttons() -> None:
     assert made.actions == (yes,) * 3
 
 
-def test_the_users_own_limit_does_not_blame_the_account() -> None:
+def test_a_failure_outside_of_a_turn_and_a_cancelled_turn_are_not_notified() -> None:
     book = Book()
+    book.note(Kind.ERROR, type="auth", method="session/new")
+    book.note(Kind.ANSWER, "s", 1, stop_reason="cancelled")
+    book.note(Kind.ANSWER, "s", 2, stop_reason="end_turn", cancelled=True)
+    # The user's own limit is notified, and blames no account.
     facts = {"reason": "spend_limit", "action": "fix_configuration"}
-    book.note(Kind.ERROR, "s", 1, type="budget", **facts)
+    book.note(Kind.ERROR, "s", 3, type="budget", **facts)
     (made,) = made_of(book.rows)
-    assert made.sentence == (
-        "The spending limit that you set is reached. Raise --spend-limit to go on."
-    )
+    words = "The spending limit that you set is reached. Raise --spend-limit to go on."
+    assert made.sentence == words
 
 
 def test_a_turn_that_continues_with_another_model_has_not_waited_for_a_limit() -> None:

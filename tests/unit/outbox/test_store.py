@@ -99,6 +99,7 @@ def test_dead_letters_make_room_first(outbox: Outbox) -> None:
     second = take(outbox)
     assert second.report_id == f"{1:032x}"
     outbox.refused(second, TARGET, "400 Bad Request")
+    assert outbox.status().dead_letters == [("http://127.0.0.1:9", "400 Bad Request", second)]
     outbox.add([a_report(number) for number in range(2, MAX_REPORTS + 1)], TARGET)
     status = outbox.status()
     assert (status.waiting, status.dead) == (MAX_REPORTS, 0)
@@ -151,18 +152,6 @@ def test_a_failure_makes_only_its_own_target_wait(outbox: Outbox) -> None:
     outbox.delivered(waiting, TARGET)
     outbox.failed(TARGET, "503", lambda failures: waited.append(failures) or 60.0)
     assert waited == [1, 2, 1]
-
-
-def test_dead_letters_are_listed_and_can_be_deleted(outbox: Outbox) -> None:
-    report = a_report()
-    outbox.add([report], TARGET)
-    outbox.refused(take(outbox), TARGET, "400 Bad Request")
-    assert outbox.next_report(TARGET) is None
-    status = outbox.status()
-    assert status.dead_letters == [("http://127.0.0.1:9", "400 Bad Request", report)]
-    assert outbox.clear_dead() == 1
-    assert outbox.status().counts["cleared"] == 1
-    assert adds_up(outbox)
 
 
 @pytest.mark.parametrize("damage", [b"no database" * 500, b"\0" * 8192])
