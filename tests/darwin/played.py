@@ -7,7 +7,6 @@ _GATEWAY, _RESTART = "gateway/test_commands.py", "sidecar/test_sidecar_restart.p
 PLAYED = (
     "platform",
     "sidecar/test_sidecar_crashes.py",
-    "sidecar/test_sidecar_turns.py",
     "sidecar/test_sidecar_streams.py",
     _RESTART,
     "record/test_record_recorder.py",
@@ -41,7 +40,6 @@ LINUX_ONLY = {
     f"{_PROCESS}::test_a_killed_guardian_can_be_disarmed": "waits by `waitid`",
     f"{_PROCESS}::test_the_guardian_ends_an_agent_that_has_left_its_group": _SEARCHES,
     "platform/test_silence_sources.py": "what only /proc knows of an agent",
-    f"{_RESTART}::test_twenty_restarts_leave_no_descriptor_no_zombie_and_no_guardian": _SEARCHES,
     f"{_RESTART}::{_UNREAD}": (
         "1,500 frames are more than pipes of 16 KiB hold: the agent still writes, and takes both "
         "prompts with it"

@@ -10,7 +10,7 @@ import sys
 from traceback import print_exc
 
 from lastword.kit.agent.plain import die, hang, start_child, write_all
-from tests.kit.agents.acp_agent import CANCEL, at_prompt, at_start, ignore
+from tests.kit.agents.acp_agent import CANCEL, at_prompt, at_start
 from tests.kit.agents.faults_turn import ask_permission
 
 TYPE_CHECKING = False
@@ -69,15 +69,6 @@ def traceback(agent: Agent, _prompt: object) -> None:
 
 def _read_answer() -> None:
     raise ValueError("the model's answer makes no sense")
-
-
-@at_prompt
-def node_out_of_memory(agent: Agent, _prompt: object) -> None:
-    """Writes what Node writes when its heap is full, and aborts."""
-    write_all(
-        2, b"FATAL ERROR: Reached heap limit Allocation failed - JavaScript heap out of memory\n"
-    )
-    os.abort()
 
 
 @at_prompt
@@ -148,12 +139,6 @@ def grandchild_holds_stdout(agent: Agent, _prompt: object) -> None:
     start_child(60)
     agent.say("Half an answer.")
     die(signal.SIGKILL)
-
-
-@at_prompt
-def grandchild_floods_stdout(agent: Agent, _prompt: object) -> None:
-    """Exits 1 and leaves a child that writes to its stdout for ever."""
-    _leave("yes 'a line that is no frame at all'", stderr=subprocess.DEVNULL)
 
 
 @at_prompt
@@ -287,20 +272,6 @@ def forgets(agent: Agent) -> None:
     agent.on_fail = _die
     error = {"code": -32602, "message": "unknown session"}
     agent.requests["session/load"] = lambda load, _params: agent.answer(load, error=error)
-
-
-@at_start
-def silent_at_later_starts(agent: Agent) -> None:
-    """Dies of SIGKILL at a prompt; later lives read, and do not answer `initialize`."""
-    agent.on_fail = _die
-    if agent.life > 1:
-        agent.requests["initialize"] = ignore
-
-
-@at_start
-def asks_and_dies_once(agent: Agent) -> None:
-    """Asks for a permission and dies; in later lives it says in its text what it was answered."""
-    agent.on_fail = _ask_and_die if agent.life == 1 else _ask_and_tell
 
 
 def _ask_and_die(agent: Agent, _prompt: object) -> None:

@@ -203,13 +203,6 @@ def cat(agent: Agent) -> None:
 
 
 @at_start
-def prints_version(agent: Agent) -> None:
-    """No agent: prints two lines, as for `--version`, and exits 0."""
-    agent.wire.write(b"test-agent 1.2.3\n(built \xe2\x80\x9ctoday\xe2\x80\x9d)\n")
-    os._exit(0)
-
-
-@at_start
 def tape(agent: Agent) -> None:
     """Plays the file of its 1st argument at a prompt; keeps all of its input in that of the 2nd."""
     with open(agent.arguments[0], "rb") as played, open(agent.arguments[1], "wb") as heard:

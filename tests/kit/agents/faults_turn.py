@@ -20,12 +20,6 @@ def healthy(_agent: Agent) -> None:
     """Does everything right."""
 
 
-@at_start
-def shows_nothing(agent: Agent) -> None:
-    """Ends every turn well, with nothing shown."""
-    agent.serve = agent.end_turn  # type: ignore[method-assign]
-
-
 _LIMITED = {"statusCode": 429, "responseHeaders": {"retry-after": "20"}}
 
 answers(
@@ -108,15 +102,6 @@ def error_twice(agent: Agent, prompt: object) -> None:
 
 
 @at_prompt
-def talks_afterwards(agent: Agent, prompt: object) -> None:
-    """Answers well, then reports usage and a title, as real agents do."""
-    agent.say("Here is the answer.")
-    agent.end_turn(prompt)
-    agent.update("usage_update", used=10, size=100)
-    agent.update("session_info_update", title="A title")
-
-
-@at_prompt
 def silence(_agent: Agent, _prompt: object) -> None:
     """Sends nothing at all, but confirms a cancel."""
 
@@ -125,12 +110,6 @@ def silence(_agent: Agent, _prompt: object) -> None:
 def silence_after_text(agent: Agent, _prompt: object) -> None:
     """Shows some text, then nothing more; confirms a cancel."""
     agent.say("Half an answer.")
-
-
-@at_prompt
-def silence_in_tool(agent: Agent, _prompt: object) -> None:
-    """Starts a tool call, then nothing more; confirms a cancel."""
-    agent.update("tool_call", toolCallId="t1", title="read", kind="read", status="in_progress")
 
 
 @at_start
@@ -161,12 +140,6 @@ def refuses_sessions(agent: Agent) -> None:
     agent.requests["session/new"] = lambda new, _params: agent.answer(new, error=error)
 
 
-@at_start
-def silent_at_initialize(agent: Agent) -> None:
-    """Does not answer `initialize`."""
-    agent.requests["initialize"] = ignore
-
-
 # --- asks, answers and tells too late, twice, or in the wrong order
 
 
@@ -177,41 +150,9 @@ def permission(agent: Agent, prompt: object) -> None:
     agent.serve(prompt)
 
 
-@at_prompt
-def permission_then_silence(agent: Agent, _prompt: object) -> None:
-    """Asks for a permission, and does nothing more when it has it; confirms a cancel."""
-    agent.await_answer(ask_permission(agent))
-
-
 def ask_permission(agent: Agent) -> int:
     option = {"optionId": "yes", "name": "Yes", "kind": "allow_once"}
     return agent.ask("session/request_permission", toolCall={"toolCallId": "t1"}, options=[option])
-
-
-@at_prompt
-def asks_twice_by_one_id(agent: Agent, prompt: object) -> None:
-    """Asks for two permissions under one id, and ends the turn well at the first answer."""
-    request_id = ask_permission(agent)
-    params = {"sessionId": agent.session_id, "toolCall": {"toolCallId": "t2"}, "options": []}
-    agent.wire.frame(id=request_id, method="session/request_permission", params=params)
-    agent.await_answer(request_id)
-    agent.serve(prompt)
-
-
-@at_start
-def answers_backwards(agent: Agent) -> None:
-    """Says nothing to a prompt that says fail until the next, and then answers that one first."""
-    waiting: list[object] = []
-    serve = agent.serve
-
-    def serve_both(prompt: object) -> None:
-        serve(prompt)
-        for earlier in waiting:
-            serve(earlier)
-        waiting.clear()
-
-    agent.on_fail = lambda _agent, prompt: waiting.append(prompt)
-    agent.serve = serve_both  # type: ignore[method-assign]
 
 
 @at_prompt

@@ -9,10 +9,8 @@ from __future__ import annotations
 import asyncio
 import contextvars
 import json
-import logging
 import multiprocessing
 import os
-import subprocess
 import sys
 import time
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -103,24 +101,7 @@ def hostile_failure(method: str, raises: str, place: str) -> BaseException:
     return outer
 
 
-EARLY_LOG = logging.getLogger("early")
 PRINTED = "printed by the handler"
-
-
-def _print_bytes() -> None:
-    sys.stdout.buffer.write(f"{PRINTED}\n".encode())
-    sys.stdout.writelines(["and ", "more\n"])
-
-
-PRINTS: dict[str, Callable[[], object]] = {
-    "line": lambda: print(PRINTED, flush=True),
-    "part": lambda: print(PRINTED, end="", flush=True),
-    "bytes": _print_bytes,
-    "descriptor": lambda: os.write(1, f"{PRINTED}\n".encode()),
-    "child": lambda: subprocess.run(["echo", PRINTED], check=True),
-    "log": lambda: EARLY_LOG.warning(PRINTED),
-}
-"""How a handler writes to stdout."""
 
 
 class Strict(BaseModel):
@@ -195,8 +176,6 @@ class Work:
         self._queue: Any = None
         self._task: asyncio.Task[Any] | None = None
         self._ended_by_own_cancel = False
-        # As libraries have it that look for stdout once, when they are loaded.
-        EARLY_LOG.addHandler(logging.StreamHandler(sys.stdout))
 
     async def take(self, turn: Any, text: str) -> Any:
         if self.door != "trio":
@@ -446,12 +425,8 @@ class Work:
 
     # --- turns that print
 
-    async def do_print(self, turn: Any, how: str) -> None:
-        PRINTS[how or "line"]()
-        await turn.say("Here.")
-
-    async def do_run_reader(self, turn: Any, _: str) -> None:
-        await anyio.run_process(["cat"], stdin=None, stdout=None)
+    async def do_print(self, turn: Any, _: str) -> None:
+        print(PRINTED, flush=True)
         await turn.say("Here.")
 
     # --- turns that serve on the same stdin and stdout

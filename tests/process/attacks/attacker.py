@@ -10,9 +10,9 @@ would help nobody who writes a client.
 
 A script has a list of lives, one a process, the last for all further ones. A life names methods
 (`session/prompt`, …), each with a list of step lists: one a message of that method, the last
-repeats. Beside them it may have a `name`, `capabilities`, `start` (steps before the first message)
-and `end` (steps at the end of input). In a step's strings `$id` stands for the message's id as JSON
-text (or as a value, where it is the whole string) and `$session` for its session.
+repeats. Beside them it may have `capabilities`, `start` (steps before the first message) and `end`
+(steps at the end of input). In a step's strings `$id` stands for the message's id as JSON text and
+`$session` for its session.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class Attacker(PlainAgent):
         with open(file, encoding="utf-8") as script:
             lives_of_script = json.load(script)
         self.life: dict[str, Any] = lives_of_script[min(number, len(lives_of_script)) - 1]
-        self.info = {"name": self.life.get("name", "attacker"), "version": "1"}
+        self.info = {"name": "attacker", "version": "1"}
         self.capabilities = self.life.get("capabilities", {})
         self._times: dict[str, int] = {}
         self._message: dict[str, Any] = {}
@@ -100,8 +100,6 @@ class Attacker(PlainAgent):
             return {key: self._filled(item) for key, item in value.items()}
         if not isinstance(value, str) or "$" not in value:
             return value
-        if value == "$id":
-            return self._message.get("id")
         filled = value.replace("$id", json.dumps(self._message.get("id")))
         return filled.replace("$session", self.session_id)
 
@@ -130,10 +128,6 @@ class Attacker(PlainAgent):
     def do_raw(self, text: str) -> None:
         """Write a text as it is, without a line end."""
         self.wire.write(text.encode())
-
-    def do_bytes(self, digits: str) -> None:
-        """Write bytes, given as hexadecimal digits."""
-        self.wire.write(bytes.fromhex(digits))
 
     def do_stderr(self, text: str) -> None:
         """Write to stderr."""

@@ -1,15 +1,17 @@
 """The tests' client as the attacks need it: it judges each run, and never waits to be read.
 
-Owns what holds for every run: no request is answered twice, or that was never asked. It writes
-without waiting for its bytes to be taken, so that a peer which does not read is seen as one.
+Owns what holds for every run: no request is answered twice. It writes without waiting for its bytes
+to be taken, so that a peer which does not read is seen as one.
 """
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import resource
 import signal
+import sys
 from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -22,6 +24,15 @@ if TYPE_CHECKING:
     from typing import Self
 
 
+KEY = "sk-proj-Wm4kT8vQ2xLr7NpZ9cJdY6sB"
+"""A key that no provider gave, in the environment of each agent that is watched."""
+
+END_TURN = {"stopReason": "end_turn"}
+CANCELLED = {"stopReason": "cancelled"}
+
+_NUMBERS = itertools.count()
+
+
 class AttackClient(Client):
     """One run of a command that speaks ACP on its standard streams."""
 
@@ -30,7 +41,6 @@ class AttackClient(Client):
     def __init__(self, command: Sequence[str], environment: Mapping[str, str]) -> None:
         super().__init__(command, environment=environment)
         self.command = [*command]
-        self._asked: set[str] = set()
 
     def __enter__(self) -> Self:
         return self
@@ -66,23 +76,6 @@ class AttackClient(Client):
         """Send a line as it is."""
         self.send_bytes(line + b"\n")
 
-    def request(self, method: str, /, *, request_id: Any = None, **params: Any) -> Any:
-        """Send a request; gives its id."""
-        request_id = super().request(method, request_id=request_id, **params)
-        self.expect_answer_to(request_id)
-        return request_id
-
-    def expect_answer_to(self, request_id: Any) -> None:
-        """A request of this id was, or will be, sent as a line."""
-        self._asked.add(json.dumps(request_id))
-
-    def prompt(self, *blocks: str | Frame, session: str = "s1", request_id: Any = None) -> Any:
-        """Send a prompt; gives its id."""
-        content = [{"type": "text", "text": b} if isinstance(b, str) else b for b in blocks]
-        return self.request(
-            "session/prompt", request_id=request_id, sessionId=session, prompt=content
-        )
-
     def until_taken(self) -> None:
         """Wait until the peer has read all that was sent."""
         self.read_until_true(
@@ -106,9 +99,9 @@ class AttackClient(Client):
         assert "result" in opened, self.story("no session opens")
         return str(opened["result"]["sessionId"])
 
-    def turn(self, *blocks: str | Frame, session: str = "s1") -> Frame:
+    def turn(self, text: str = "Hello", session: str = "s1") -> Any:  # type: ignore[override]
         """One whole turn; gives its answer."""
-        return self.answer(self.prompt(*blocks or ("Hello",), session=session))
+        return self.answer(self.prompt(text, session))
 
     def answer(self, request_id: Any, *, fuse: float = FUSE_SECONDS) -> Frame:
         """The answer under this very id, of this type."""
@@ -125,7 +118,6 @@ class AttackClient(Client):
     def begin_anew(self) -> None:
         """Judge what came so far, and forget it: the next story of this run is its own."""
         self._judge()
-        self._asked.clear()
         self.peer.frames.clear()
         self.peer.moments.clear()
 
@@ -134,8 +126,45 @@ class AttackClient(Client):
         answered = [json.dumps(f["id"]) for f in self.frames if "method" not in f]
         twice = [i for i, times in Counter(answered).items() if times > 1 and i != "null"]
         assert not twice, self.story(f"answered more than once: {twice}")
-        unasked = set(answered) - self._asked - {"null"}
-        assert not unasked, self.story(f"answered, and never asked: {unasked}")
+
+
+def scoped(door: str) -> list[str]:
+    """The command of an agent on structured concurrency, behind an in-process door."""
+    return [sys.executable, "-m", "tests.process.attacks.scoped", door]
+
+
+def serves_on(client: AttackClient, session: str) -> bool:
+    """Hold that the next turn of a session is an ordinary one."""
+    answer = client.turn("say", session=session)
+    assert answer.get("result") == END_TURN, client.story("it does not serve on")
+    return True
+
+
+def leave(client: AttackClient, status: int | None = 0, *, tells_its_author: bool = False) -> None:
+    """Leave as a client does, and judge what the run was.
+
+    Args:
+        client: The client.
+        status: The exit status that is right, `None` for any.
+        tells_its_author: May a traceback of the author's own code be on stderr?
+    """
+    client.close_stdin()
+    ended = client.wait()
+    client.read_until_true(lambda: not client.peer.stdout.open, "the end of stdout")
+    assert status is None or ended == status, client.story(f"it ended with {ended}")
+    whole = not client.stdout.data or client.stdout.data.endswith(b"\n")
+    assert whole, client.story("half a frame")
+    assert KEY.encode() not in client.stdout.data, client.story("the key reached the client")
+    if not tells_its_author:
+        assert b"Traceback" not in client.stderr.data, client.story("a traceback")
+        assert KEY.encode() not in client.stderr.data, client.story("the key is on stderr")
+
+
+def ask(client: AttackClient, method: str, params: Any, *, request_id: Any = None) -> Any:
+    """Send a request whose params may be anything; gives its id."""
+    request_id = f"asked-{next(_NUMBERS)}" if request_id is None else request_id
+    client.send(id=request_id, method=method, params=params)
+    return request_id
 
 
 def payload_of(answer: Frame) -> Frame:

@@ -14,8 +14,7 @@ import pytest
 from tests.kit import left_behind
 from tests.kit.command import command
 from tests.kit.sidecar import SIDECAR, patiently
-from tests.process.attacks import watched as watching
-from tests.process.attacks.client import AttackClient
+from tests.process.attacks.client import KEY, AttackClient, leave, scoped
 
 if TYPE_CHECKING:
     import subprocess
@@ -87,11 +86,16 @@ def watched(attack: Attack) -> Iterator[Attack]:
 
 @contextlib.contextmanager
 def _watching(attack: Attack) -> Iterator[None]:
-    attack.environment |= watching.environment()
+    mark = left_behind.new_mark()
+    attack.environment |= {"PROVIDER_API_KEY": KEY, "LASTWORD_CANCEL_GRACE": "0.5"}
+    attack.environment[left_behind.VARIABLE] = mark
     yield
-    for mark in [*attack.marks, attack.environment[left_behind.VARIABLE]]:
-        watching.nothing_left(mark)
-    watching.no_key_in(attack.folder / "state")
+    left = [left_behind.wait_for_none(each) for each in [*attack.marks, mark]]
+    left_behind.kill_all(mark)
+    assert not any(left), left
+    for file in (attack.folder / "state").rglob("*"):
+        if file.is_file() and not file.is_symlink():
+            assert KEY.encode() not in file.read_bytes(), file
 
 
 @pytest.fixture(scope="module", params=DOORS)
@@ -100,7 +104,7 @@ def door(
 ) -> Iterator[AttackClient]:
     """A client of an agent behind one in-process door, which serves all stories of a file."""
     attack = Attack(tmp_path_factory.mktemp("door"))
-    with _watching(attack), attack.start(*watching.scoped(request.param)) as client:
+    with _watching(attack), attack.start(*scoped(request.param)) as client:
         client.open(sessions=0)
         yield client
-        watching.leave(client, tells_its_author=True)
+        leave(client, tells_its_author=True)

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.process.attacks.client import payload_of
-from tests.process.attacks.watched import CANCELLED, END_TURN, leave, scoped, serves_on
+from tests.process.attacks.client import CANCELLED, END_TURN, leave, payload_of, scoped, serves_on
 
 if TYPE_CHECKING:
     from tests.process.attacks.client import AttackClient

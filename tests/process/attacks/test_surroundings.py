@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.process.attacks.watched import END_TURN, leave, scoped
+from tests.process.attacks.client import END_TURN, leave, scoped
 
 if TYPE_CHECKING:
     from tests.process.attacks.conftest import Attack

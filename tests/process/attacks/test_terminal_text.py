@@ -8,22 +8,17 @@ other tests'.
 from __future__ import annotations
 
 import json
-import os
-import pty
 import re
-import select
-import subprocess
-import sys
 import zipfile
 from typing import TYPE_CHECKING, Any
 
-import pytest
-
-from tests.kit.patience import FUSE_SECONDS
+from tests.kit import left_behind
 from tests.kit.rows import every
 from tests.process.attacks.conftest import GRACE, Attack
 
 if TYPE_CHECKING:
+    import subprocess
+
     from tests.process.attacks.conftest import Life
 
 TITLE_SCREEN_AND_COLOUR = "\x1b]0;OWNED\x07 \x1b[2J\x1b[1;1H \x1b[31;5m"
@@ -35,11 +30,7 @@ EVIL = f"evil {TITLE_SCREEN_AND_COLOUR} {LINK} {ONE_BYTE_FOR_TWO} {OVERWRITING} 
 OBEYED = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069]"
 )
-OUR_COLOURS = re.compile("\x1b\\[[0-9;]*m")
-"""What a page of ours has on a terminal: weights and colours, nothing that moves or names."""
-
 ERROR = {"code": -32000, "message": EVIL, "data": {"details": EVIL, EVIL: EVIL}}
-RPC_ERROR = {"jsonrpc": "2.0", "id": 1, "error": ERROR}
 
 
 def evil_agent(**life: Any) -> Life:
@@ -72,7 +63,6 @@ NO_ACP: Life = {"initialize": [[["send", {"id": "$id", "result": {"protocolVersi
 def harmless(output: bytes | str) -> list[str]:
     """What is left in an output that a terminal would obey, with what stands around it."""
     text = output if isinstance(output, str) else output.decode(errors="surrogateescape")
-    text = OUR_COLOURS.sub("", text).replace("\r\n", "\n")
     return [
         ascii(text[max(0, m.start() - 40) : m.end() + 20]) for m in list(OBEYED.finditer(text))[:3]
     ]
@@ -107,51 +97,34 @@ def test_a_command_that_tries_an_agent_shows_nothing_that_a_terminal_obeys(
         assert harmless(file.read_bytes()) == []
 
 
-# `run` writes on its own stderr; what the agent writes to its stderr passes as it came.
+# `run` writes on its own stderr, where the agent's passes as it came. Commands read the record.
+
+READERS = [
+    *(["log"], ["log", "--last"], ["log", "--errors", "--json"], ["stats"]),
+    *(["export", EVIL], ["export", "--last", "-o", "-"]),
+]
 
 
-def test_run_says_nothing_that_a_terminal_obeys(attack: Attack) -> None:
-    with attack.run(evil_agent(**NOISE), options=("--verbose", GRACE)) as client:
-        hello = client.request("initialize", protocolVersion=1, clientInfo={"name": EVIL})
-        client.answer(hello)
+def test_run_and_the_commands_that_read_its_record_show_nothing_that_a_terminal_obeys(
+    attack: Attack,
+) -> None:
+    options = ("--verbose", "--record-text", GRACE)
+    with attack.run(evil_agent(**NOISE), options=options) as client:
+        info = {"name": EVIL, "version": EVIL}
+        client.answer(client.request("initialize", protocolVersion=1, clientInfo=info))
         client.request(EVIL, sessionId=EVIL, cwd=EVIL, request_id=EVIL)
         client.send_line(EVIL.replace("\x85", "").encode())
         client.notify(EVIL, **{EVIL: EVIL})
-        client.call("session/new", cwd="/", mcpServers=[])
+        client.call("session/new", cwd=EVIL, mcpServers=[])
         client.answer(client.prompt("Hello"))
         client.answer(client.prompt(EVIL, session=EVIL))
     assert client.stderr.data
     assert harmless(bytes(client.stderr.data)) == []
-
-
-# The record is read by commands of its own.
-
-
-@pytest.fixture(scope="module")
-def recorded(tmp_path_factory: pytest.TempPathFactory) -> Attack:
-    """A record of a session whose agent and client had the marks in all their words."""
-    attack = Attack(tmp_path_factory.mktemp("recorded"))
-    with attack.run(evil_agent(), options=(GRACE, "--record-text")) as client:
-        params = {"protocolVersion": 1, "clientInfo": {"name": EVIL, "version": EVIL}}
-        client.call("initialize", **params)
-        client.call("session/new", cwd=EVIL, mcpServers=[])
-        client.answer(client.prompt("Hello"))
-        client.answer(client.prompt(EVIL, session=EVIL))
-        client.call(EVIL, sessionId=EVIL, request_id=EVIL)
-    return attack
-
-
-READERS = [
-    *(["log"], ["log", "--last"], ["log", "--errors", "--json"], ["stats"], ["log", EVIL]),
-    *(["log", "--last", "--json"], ["export", EVIL], ["export", "--last", "-o", "-"]),
-]
-
-
-def test_commands_that_read_the_record_show_nothing_that_a_terminal_obeys(recorded: Attack) -> None:
+    left_behind.wait_for_none(client.mark)  # a recorder may outlive its run
     for command in READERS:
-        assert harmless(both(recorded.command(*command, check=False))) == [], command
-    file = recorded.folder / "report.zip"
-    recorded.command("export", "--last", "-o", str(file))
+        assert harmless(both(attack.command(*command, check=False))) == [], command
+    file = attack.folder / "report.zip"
+    attack.command("export", "--last", "-o", str(file))
     with zipfile.ZipFile(file) as bundle:
         for member in bundle.namelist():
             assert harmless(bundle.read(member)) == [], member
@@ -160,11 +133,9 @@ def test_commands_that_read_the_record_show_nothing_that_a_terminal_obeys(record
 # `explain` is given whatever somebody has.
 
 TOLD = {
-    "a JSON-RPC error": json.dumps(RPC_ERROR, ensure_ascii=False),
-    "an error object": json.dumps(ERROR, ensure_ascii=False),
+    "an error": json.dumps(ERROR, ensure_ascii=False),
     "a text": f"429 Too Many Requests: {EVIL}",
     "a traceback": f'Traceback (most recent call last):\n  File "{EVIL}"\nValueError: {EVIL}',
-    "a body": json.dumps({"error": {"type": EVIL, "message": EVIL, "code": EVIL}}),
 }
 
 
@@ -181,14 +152,12 @@ def test_explain_shows_nothing_that_a_terminal_obeys(
 
 ARGUMENTS = [
     ["run", "--verbose", "--", f"/none/{EVIL}"],
+    ["run", f"--{EVIL}", "--", "true"],
+    ["run", "--idle-timeout", EVIL, "--", "true"],
     ["explain", f"/none/{EVIL}"],
     ["agent", EVIL],
-    ["run", f"--{EVIL}", "--", "true"],
     ["log", "--record", f"/none/{EVIL}"],
-    ["export", "--last", "-o", f"/none/{EVIL}"],
     ["doctor", "--client", EVIL, "--", f"/none/{EVIL}"],
-    ["explain", "--header", EVIL, "--body", EVIL],
-    ["run", "--idle-timeout", EVIL, "--", "true"],
     ["check", "--only", EVIL, "--", "true"],
     [EVIL],
 ]
@@ -200,26 +169,3 @@ def test_no_command_repeats_an_argument_that_a_terminal_would_obey(
 ) -> None:
     """They come from scripts and settings as much as from hands."""
     assert harmless(both(attack.command(*arguments, check=False))) == []
-
-
-def test_a_terminal_gets_only_our_own_colours(recorded: Attack) -> None:
-    near, far = pty.openpty()
-    process = subprocess.Popen(
-        [sys.executable, "-m", "lastword", "log", "--last"],
-        stdin=subprocess.DEVNULL,
-        stdout=far,
-        stderr=far,
-        env=recorded.environment,
-    )
-    os.close(far)
-    shown = b""
-    try:
-        while select.select([near], [], [], FUSE_SECONDS)[0]:
-            shown += os.read(near, 1 << 16)
-    except OSError:  # its other end is closed
-        assert shown
-    finally:
-        process.kill()
-        process.wait()
-        os.close(near)
-    assert harmless(shown) == []

@@ -12,9 +12,9 @@ import pytest
 
 from tests.kit.client import RETRY, is_retry
 from tests.kit.gateway.serving import is_running
-from tests.process.attacks.client import payload_of
+from tests.kit.patience import patient
+from tests.process.attacks.client import CANCELLED, END_TURN, KEY, ask, leave, payload_of
 from tests.process.attacks.conftest import GRACE
-from tests.process.attacks.watched import CANCELLED, END_TURN, KEY, ask, leave
 
 if TYPE_CHECKING:
     from tests.process.attacks.client import AttackClient
@@ -51,7 +51,6 @@ def test_frames_that_share_their_lines_with_other_output_are_found(attack: Attac
             assert client.turn().get("result") == END_TURN, client.story(f"turn {number}")
             assert [update["content"]["text"] for update in client.updates()] == ["Here."]
             client.begin_anew()
-        client.expect_answer_to(77)
         client.send_line(
             b'noise {"jsonrpc":"2.0","id":77,"method":"session/prompt",'
             b'"params":{"sessionId":"s1","prompt":[{"type":"text","text":"Hello"}]}}'
@@ -137,7 +136,9 @@ def test_a_cancel_works_behind_a_pipe_that_the_agent_does_not_read(attack: Attac
 
 
 def test_a_client_that_floods_an_agent_which_does_not_read_is_paused(attack: Attack) -> None:
-    with attack.run(DEAF, options=("--first-update-timeout=3", GRACE)) as client:
+    # Before the watchdog looks, as much has been read as there is room for.
+    options = (f"--first-update-timeout={min(patient(4), 30)}", GRACE)
+    with attack.run(DEAF, options=options) as client:
         client.open()
         prompt = client.prompt("x" * 2 * MB)
         before = client.memory

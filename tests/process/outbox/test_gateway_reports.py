@@ -30,18 +30,10 @@ QUIET = {"NO_PROXY": "127.0.0.1", "no_proxy": "127.0.0.1"}
 def serve(tmp_path: Path) -> Iterator[Callable[..., Gateway]]:
     started: list[Gateway] = []
 
-    def start(
-        *options: str,
-        command: list[str] | None = None,
-        variables: dict[str, str] | None = None,
-    ) -> Gateway:
-        script = write_script(tmp_path, FAILING)
+    def start(*options: str, **variables: str) -> Gateway:
+        command = agent(str(write_script(tmp_path, FAILING)))
         environment = os.environ | QUIET
-        gateway = Gateway(
-            *(tmp_path, command or agent(str(script)), *options),
-            environment=environment,
-            variables=variables,
-        )
+        gateway = Gateway(tmp_path, command, *options, environment=environment, variables=variables)
         started.append(gateway)
         return gateway
 
@@ -98,7 +90,7 @@ def test_a_bug_in_the_link_is_reported_by_the_gateway_and_no_command_line_has_th
 ) -> None:
     with Collector() as collector:
         url = collector.url.replace("//", "//ada:address-own-password@")
-        gateway = serve(variables={"LASTWORD_REPORT_TO": url} | with_link_bug(tmp_path))
+        gateway = serve(LASTWORD_REPORT_TO=url, **with_link_bug(tmp_path))
         with ViewerClient(gateway, capabilities=TYPED) as viewer:
             session = viewer.new(gateway.root)
             viewer.answer(viewer.prompt(session))

@@ -99,6 +99,7 @@ def test_dead_letters_are_listed_and_deleted(tmp_path: Path) -> None:
     assert letter["report"]["facts"]["incident_id"] == "01RUNA-7"
     assert outbox(tmp_path, "--clear-dead").stdout == "1 refused report deleted\n"
     assert "0 waiting, 0 refused" in outbox(tmp_path).stdout
+    assert box.status().counts["cleared"] == 1
 
 
 def test_a_test_report_says_whether_it_is_accepted(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""`lastword run --report-to`: what a real run reports, whoever is killed, and what it costs."""
+"""`--report-to`: what a real run reports, whoever is killed, and what it costs."""
 
 from __future__ import annotations
 
@@ -10,9 +10,11 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from lastword.outbox.store import Outbox
+from tests.kit import doors
 from tests.kit.canaries import fake
 from tests.kit.collector import Collector, answer
 from tests.kit.desk import Editor
+from tests.kit.doors import DoorClient
 from tests.kit.gateway.serving import until
 from tests.kit.left_behind import recorders_of
 from tests.kit.patience import FUSE_SECONDS
@@ -219,3 +221,30 @@ def test_an_unusable_target_is_reported_and_not_repeated(tmp_path: Path) -> None
     assert done.returncode == 2
     assert "--report-to is not an address that can be used" in done.stderr
     assert "hunter22" not in done.stderr
+
+
+# Agents that run lastword in their own process report by the environment.
+
+
+def test_a_raising_handler_is_reported_without_its_words_even_without_a_record(
+    tmp_path: Path,
+) -> None:
+    variables = QUIET | {"LASTWORD_STATE_DIR": str(tmp_path), "LASTWORD_NO_RECORD": "1"}
+    with Collector() as collector:
+        variables["LASTWORD_REPORT_TO"] = collector.url
+        agent = DoorClient(*doors.command("asyncio"), **variables).opened()
+        assert "error" in agent.take("throttle SECRET-WORDS-OF-MINE")
+        (came,) = collector.expect(1)
+        assert agent.end() == 0
+    assert came.facts["error.type"] == "rate_limit"
+    assert b'"serve"' in came.body
+    assert b"SECRET-WORDS" not in came.body
+    assert not is_recorded(tmp_path)
+
+
+def test_a_handlers_failure_is_not_reported_without_a_valid_address(tmp_path: Path) -> None:
+    variables = {"LASTWORD_STATE_DIR": str(tmp_path), "LASTWORD_REPORT_TO": "nowhere"}
+    agent = DoorClient(*doors.command("asyncio"), **variables).opened()
+    assert "error" in agent.take("throttle")
+    assert agent.end() == 0
+    assert not list(tmp_path.glob("outbox*"))

@@ -25,8 +25,10 @@ from tests.kit.reports_made import a_report, a_target
 from tests.kit.rows import every
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
+
+    from lastword.outbox.report import FailureReport
 
 TOKEN = "Bearer-of-great-secrets"
 HEAD = b"HTTP/1.1 200 OK\r\n"
@@ -44,7 +46,9 @@ def no_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.delenv(name.upper(), raising=False)
 
 
-def send(outbox: Outbox, target: ReportTarget) -> float:
+def send(outbox: Outbox, target: ReportTarget, news: Sequence[FailureReport] = ()) -> float:
+    """Send what is due, after new reports have been added."""
+    outbox.add([*news], target)
     return send_due(outbox, target, lambda: FUSE_SECONDS, send_once)
 
 
@@ -57,8 +61,7 @@ def test_each_report_arrives_once_and_in_order(outbox: Outbox) -> None:
     reports = [a_report() for _ in range(20)]
     with Collector() as collector:
         target = a_target(collector.url, LASTWORD_REPORT_HEADERS=f"authorization={TOKEN}")
-        outbox.add(reports, target)
-        send(outbox, target)
+        send(outbox, target, reports)
         assert list(collector.ids()) == [report.report_id for report in reports]
         came = collector.came[0]
     assert (came.method, came.path) == ("POST", "/v1/logs")
@@ -93,8 +96,7 @@ def test_a_report_that_a_collector_mishandled_is_retried_and_arrives(
     outbox, report = Outbox(str(tmp_path)), a_report()
     with Collector(ill, OK) as collector:
         target = a_target(collector.url)
-        outbox.add([report], target)
-        wait = send(outbox, target)
+        wait = send(outbox, target, [report])
         assert len(collector.came) == 1
         assert 0 < wait <= 1.25
         assert said(outbox).startswith(why)
@@ -113,8 +115,7 @@ def test_a_collector_that_stalls_times_out(
     with Collector(b"") as collector:
         collector.turn_to(collector.never)
         target = a_target(collector.url.replace("http", scheme, 1))
-        outbox.add([a_report()], target)
-        send(outbox, target)
+        send(outbox, target, [a_report()])
         assert said(outbox) == "timeout"
 
 
@@ -159,8 +160,7 @@ def test_an_absent_collector_and_a_bad_proxy_address_are_noted_as_the_reason(
     with socket.socket() as deaf:  # it has a port that nobody else is given, and does not listen
         deaf.bind(("127.0.0.1", 0))
         target = a_target(f"http://127.0.0.1:{deaf.getsockname()[1]}")
-        outbox.add([a_report()], target)
-        send(outbox, target)
+        send(outbox, target, [a_report()])
         assert said(outbox) == "connection refused"
     monkeypatch.setenv("http_proxy", "http://proxy:port")
     outbox.hurry(target)
@@ -181,8 +181,7 @@ def test_a_host_whose_first_address_is_dead_is_reached_by_its_second(
 
         monkeypatch.setattr(socket, "getaddrinfo", two)
         target = a_target(f"http://localhost:{collector.port}")
-        outbox.add([a_report()], target)
-        send(outbox, target)
+        send(outbox, target, [a_report()])
         collector.expect(1)
 
 
@@ -190,8 +189,7 @@ def test_a_refused_report_becomes_a_dead_letter_and_the_next_one_goes(outbox: Ou
     reports = [a_report(), a_report()]
     with Collector(answer(400, b"your secret is 7"), OK) as collector:
         target = a_target(collector.url)
-        outbox.add(reports, target)
-        send(outbox, target)
+        send(outbox, target, reports)
         assert len(collector.came) == 2
     status = outbox.status()
     assert (status.waiting, status.dead, status.counts["sent"]) == (0, 1, 1)
@@ -208,8 +206,7 @@ def test_the_collectors_wait_applies_to_every_report_and_delays_no_end(
         target = a_target(collector.url)
         outbox.add([a_report(), a_report()], target)
         assert 80 < send(outbox, target) <= 90
-        outbox.add([a_report()], target)
-        send(outbox, target)
+        send(outbox, target, [a_report()])
         assert len(collector.came) == 1
         began = time.monotonic()
         Sender(outbox, target).finish(FUSE_SECONDS)
@@ -219,8 +216,7 @@ def test_the_collectors_wait_applies_to_every_report_and_delays_no_end(
 def test_a_redirect_is_not_followed_and_gets_no_credentials(outbox: Outbox) -> None:
     with Collector() as other, Collector(answer(307, location=other.url)) as collector:
         target = a_target(collector.url, LASTWORD_REPORT_HEADERS=f"authorization={TOKEN}")
-        outbox.add([a_report()], target)
-        send(outbox, target)
+        send(outbox, target, [a_report()])
         assert other.connections == 0
 
 
@@ -230,8 +226,7 @@ def test_a_webhook_is_signed_and_retried_under_the_same_key(outbox: Outbox) -> N
         target = target_of(
             TargetOptions(f"{collector.url}/hook", "webhook"), {"LASTWORD_REPORT_SECRET": "mine"}
         )
-        outbox.add([report], target)
-        send(outbox, target)
+        send(outbox, target, [report])
         outbox.hurry(target)
         send(outbox, target)
         first, second = collector.came
@@ -271,8 +266,7 @@ def test_the_environments_proxy_is_used_except_for_exempt_hosts(
         monkeypatch.setenv("http_proxy", proxy.url.replace("//", "//ada:p%40ss@"))
         monkeypatch.setenv("no_proxy", "127.0.0.1")
         for target in (a_target("http://collector.invalid:4318"), a_target(collector.url)):
-            outbox.add([a_report()], target)
-            send(outbox, target)
+            send(outbox, target, [a_report()])
         (came,) = proxy.expect(1)
         assert came.path == "http://collector.invalid:4318/v1/logs"
         assert came.headers["proxy-authorization"].startswith("Basic ")
@@ -286,8 +280,7 @@ def test_a_proxy_is_asked_for_a_tunnel_to_a_collector_with_tls(
     with Collector(answer(407)) as proxy:
         monkeypatch.setenv("https_proxy", proxy.url)
         target = a_target("https://collector.invalid", LASTWORD_REPORT_HEADERS=f"x={TOKEN}")
-        outbox.add([a_report()], target)
-        send(outbox, target)
+        send(outbox, target, [a_report()])
         (came,) = proxy.expect(1)
     assert (came.method, came.path) == ("CONNECT", "collector.invalid:443")
     assert TOKEN not in str(came.headers)
@@ -318,8 +311,7 @@ def test_a_certificate_is_verified_and_a_custom_one_can_be_configured(
     pem, context = certificate
     with Collector(context=context) as collector:
         target = a_target(collector.url, LASTWORD_REPORT_HEADERS=f"authorization={TOKEN}")
-        outbox.add([a_report()], target)
-        send(outbox, target)
+        send(outbox, target, [a_report()])
         assert said(outbox) == "certificate not trusted"
         assert collector.came == []
         monkeypatch.setenv("OTEL_EXPORTER_OTLP_CERTIFICATE", f"{pem}.gone")

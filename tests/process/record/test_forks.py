@@ -10,17 +10,13 @@ from contextlib import closing
 from typing import TYPE_CHECKING
 
 from lastword.outbox.store import Outbox
-from lastword.record import thread
 from lastword.record.run_file import RunFile
-from lastword.record.thread import ForkGate
 from tests.kit.patience import FUSE_SECONDS
 from tests.kit.recording import FOR_EVER, a_book, a_run, count, stored
 from tests.kit.reports_made import a_target
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-    import pytest
 
 _AGENT = """
 import os, sys, time
@@ -176,20 +172,3 @@ def test_a_child_that_outlives_its_parent_keeps_neither_its_file_open_nor_its_re
         assert is_ours
     os.close(ends)
     os.close(ended)
-
-
-def test_a_fork_waits_only_briefly_for_a_gate_in_use(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    gate = ForkGate()
-    monkeypatch.setattr(thread, "FORK_SECONDS", 0.05)
-    with gate.use():
-        gate.before_fork()
-        gate.after_in_parent()
-        gate.after_in_child()
-    assert gate.is_spoiled
-    gate = ForkGate()
-    monkeypatch.setattr(thread, "FORK_SECONDS", FUSE_SECONDS)
-    gate.before_fork()
-    gate.after_in_child()
-    assert not gate.is_spoiled

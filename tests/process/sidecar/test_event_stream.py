@@ -16,26 +16,22 @@ import pytest
 
 from lastword.platform import process_tree
 from lastword.sidecar import event_stream
-from lastword.sidecar.event_stream import (
-    MAX_LINE_BYTES,
-    EventStream,
-)
+from lastword.sidecar.event_stream import MAX_LINE_BYTES, EventStream
 from tests.kit.canaries import CANARIES, PLAIN
 from tests.kit.client import RETRY, is_retry
 from tests.kit.patience import FUSE_SECONDS
 from tests.process.sidecar.stored_files import all_stored_text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
     from pathlib import Path
 
     from lastword.core.link.evidence import Hint
-    from tests.kit.sidecar import SidecarClient
     from tests.process.sidecar.conftest import Start
 
 AGENT = r"""#!PYTHON
 import json, os, socket, sys, threading, time
-mode, streams, told, prompt = os.environ["MODE"], [], threading.Event(), None
+streams, told, prompt = [], threading.Event(), None
 
 def event(type_, **properties):
     inner = {"id": "e", "type": type_, "properties": properties}
@@ -55,24 +51,11 @@ def serve(server):
         event("server.connected")
         told.set()
 
-def serve_as_a_stranger(server, agent):
-    if os.fork() == 0:
-        os.setsid()
-        threading.Thread(target=serve, args=[server], daemon=True).start()
-        while os.getppid() == agent:
-            time.sleep(0.05)
-        os._exit(0)
-    server.close()
-    told.set()
-
 def say(**members):
     print(json.dumps({"jsonrpc": "2.0", **members}), flush=True)
 
 server = socket.create_server(("127.0.0.1", int(sys.argv[sys.argv.index("--port") + 1])))
-if mode == "stranger":
-    serve_as_a_stranger(server, os.getpid())
-else:
-    threading.Thread(target=serve, args=[server], daemon=True).start()
+threading.Thread(target=serve, args=[server], daemon=True).start()
 for frame in sys.stdin:
     message = json.loads(frame)
     method = message.get("method")
@@ -93,29 +76,22 @@ for frame in sys.stdin:
 """A stand-in for `opencode acp`: it serves events on the port that it is given."""
 
 
-@pytest.fixture
-def opencode(start: Start, tmp_path: Path) -> Callable[..., SidecarClient]:
-    program = tmp_path / "opencode"
+def test_a_retry_is_reported_when_it_is_announced_without_the_streams_secrets(
+    start: Start, tmp_path: Path
+) -> None:
+    program, state = tmp_path / "opencode", tmp_path / "state"
     program.write_text(AGENT.replace("PYTHON", sys.executable))
     program.chmod(program.stat().st_mode | stat.S_IXUSR)
-
-    def starts(mode: str, text: str, *options: str, **variables: str) -> SidecarClient:
-        environment = {"MODE": mode, "TEXT": text, "XDG_DATA_HOME": str(tmp_path), **variables}
-        command = [str(program), "acp"]
-        client = start.command(command, environment=environment, options=options)
-        client.open(**RETRY)
-        return client
-
-    return starts
-
-
-def test_a_retry_is_reported_when_it_is_announced_without_the_streams_secrets(
-    opencode: Callable[..., SidecarClient], tmp_path: Path
-) -> None:
-    state = tmp_path / "state"
-    text = " ".join(["Rate limit reached.", f"token: {PLAIN}", *CANARIES.values()])
-    options = ("--verbose", "--record-text")
-    client = opencode("own", text, *options, LASTWORD_STATE_DIR=str(state))
+    client = start.command(
+        [str(program), "acp"],
+        environment={
+            "TEXT": " ".join(["Rate limit reached.", f"token: {PLAIN}", *CANARIES.values()]),
+            "XDG_DATA_HOME": str(tmp_path),
+            "LASTWORD_STATE_DIR": str(state),
+        },
+        options=("--verbose", "--record-text"),
+    )
+    client.open(**RETRY)
     prompt = client.prompt()
     told = client.expect(is_retry)["params"]["update"]
     assert (told["attempt"], told["error"]["type"]) == (2, "rate_limit")
@@ -126,16 +102,6 @@ def test_a_retry_is_reported_when_it_is_announced_without_the_streams_secrets(
     assert not [canary for canary in CANARIES.values() if canary in out]
     assert PLAIN not in out
     assert "said by a user" not in out
-
-
-def test_a_strangers_stream_changes_nothing(opencode: Callable[..., SidecarClient]) -> None:
-    client = opencode("stranger", "Rate limit reached")
-    prompt = client.prompt()
-    client.listen(0.3)
-    client.go_on()
-    payload = client.answer(prompt)["error"]["data"]["agent_error"]
-    assert (payload["type"], payload["reason"]) == ("unknown", "silent_success")
-    assert "lastword:" not in client.said
 
 
 STREAM = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n"
@@ -176,10 +142,14 @@ class Page:
         b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n<p>",
         b"HTTP/1.1 401 Unauthorized\r\nContent-Length: 0\r\n\r\n",
         b"HTTP/1.1 200 OK\r\nX: " + b"x" * 100_000,
+        STREAM + b"\r\n" + b"y" * 5_000_000,
     ],
-    ids=["another page", "a refusal", "a head without an end"],
+    ids=["another page", "a refusal", "a head without an end", "a flood"],
 )
-def test_an_invalid_event_stream_is_closed(page: Page, head: bytes) -> None:
+def test_an_invalid_event_stream_is_closed(
+    page: Page, head: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(event_stream, "FLOOD_BYTES", 1_000_000)
     page.serves(head)
     assert not page.stream.is_open
 
@@ -189,17 +159,9 @@ def test_a_stream_that_does_not_answer_is_closed(page: Page) -> None:
     assert not page.stream.is_open
 
 
-def test_a_plain_stream_is_read_on_behind_a_line_that_is_too_long(page: Page) -> None:
-    status = {"type": "retry", "attempt": 1, "message": "Rate limit reached"}
-    properties = {"sessionID": "s1", "status": status}
-    line = json.dumps({"type": "session.status", "properties": properties}).encode()
-    page.serves(STREAM + b"\r\ndata: " + b"x" * (2 * MAX_LINE_BYTES) + b"\n")
-    (hint,) = page.serves(b"data: " + line + b"\n\n")
-    assert (hint.session_id, hint.attempt, hint.verdict.type) == ("s1", 2, "rate_limit")
-
-
 def test_empty_answers_are_reported_as_a_retry_at_each_doubling(page: Page) -> None:
-    page.serves(STREAM + b"\r\n")
+    # Behind a line that is too long, in a stream without chunks.
+    page.serves(STREAM + b"\r\ndata: " + b"x" * (2 * MAX_LINE_BYTES) + b"\n")
     told = []
     for number in range(5):
         info = {"id": f"m{number}", "parentID": "p1", "finish": "unknown"}
@@ -211,12 +173,6 @@ def test_empty_answers_are_reported_as_a_retry_at_each_doubling(page: Page) -> N
         (3, "protocol_error"),
         (5, "protocol_error"),
     ]
-
-
-def test_a_stream_that_floods_is_closed(page: Page, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(event_stream, "FLOOD_BYTES", 1_000_000)
-    page.serves(STREAM + b"\r\n" + b"y" * 5_000_000)
-    assert not page.stream.is_open
 
 
 def _listens(port: int, group: int) -> bool:

@@ -1,14 +1,17 @@
-"""The journals that agents keep, as `lastword run` tells of them."""
+"""The journals and logs that agents keep, as `lastword run` tells of them."""
 
 from __future__ import annotations
 
 import os
+import signal
+import subprocess
 import sys
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from lastword.core.failure.taxonomy import Attribution
 from lastword.quirks.journals import JournalRow
 from lastword.sidecar import own_patterns
 from lastword.sidecar.journal_files import Attributions
@@ -19,6 +22,7 @@ from tests.kit.client import RETRY, is_retry
 from tests.kit.journal_samples import SESSION
 from tests.process.sidecar.stored_files import all_stored_text
 from tests.unit.sidecar.test_journals import NAMES, Desk, at_once
+from tests.unit.sidecar.test_own_logs import Home, home, warning
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -27,7 +31,7 @@ if TYPE_CHECKING:
     from tests.process.sidecar.conftest import Start
 
 
-__all__ = ["at_once"]
+__all__ = ["at_once", "home"]
 
 AGENT = r"""
 import json, os, sys, time
@@ -38,7 +42,6 @@ def show(kind, **members):
     update = {"sessionUpdate": kind, **members}
     say(method="session/update", params={"sessionId": session, "update": update})
 prompt = None
-number = 0
 for frame in sys.stdin:
     message = json.loads(frame)
     method = message.get("method")
@@ -46,8 +49,7 @@ for frame in sys.stdin:
         info = {"name": os.environ["AGENT_NAME"], "version": "1"}
         say(id=message["id"], result={"protocolVersion": 1, "agentInfo": info})
     elif method == "session/new":
-        number += 1
-        session = os.environ.get("SESSION", "4f0e-a1").replace("{number}", str(number))
+        session = os.environ.get("SESSION", "4f0e-a1")
         say(id=message["id"], result={"sessionId": session})
     elif method == "session/prompt":
         prompt = message["id"]
@@ -137,9 +139,15 @@ def test_an_immediate_silent_end_gets_the_journals_type_unless_reading_it_is_dis
     assert (error["type"], error["reason"]) == (type_, "silent_success")
 
 
-def kimis_lines() -> list[str]:
+def placed(sample: str) -> list[str]:
+    """A sample's lines, with places for what the agent fills in."""
     local = ANY.astimezone().strftime("%Y-%m-%d %H:%M:%S.%f")[:-3]
-    return [line.replace(local, "@LOCAL@") for line in journal_samples.kimi(ANY).split("\n")]
+    return [
+        line.replace(local, "@LOCAL@")
+        .replace(ANY.isoformat(), "@AT@")
+        .replace(str(os.getpid()), "@PID@")
+        for line in getattr(journal_samples, sample)(ANY).split("\n")
+    ]
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="needs /proc")
@@ -147,7 +155,7 @@ def test_an_answer_that_breaks_off_gets_the_type_of_the_logs_last_failure(
     journalling: Journalling,
 ) -> None:
     client = journalling(
-        *kimis_lines(), sample="kimi", environment={"AT_ONCE": "1", "TEXT": "The answer is"}
+        *placed("kimi"), sample="kimi", environment={"AT_ONCE": "1", "TEXT": "The answer is"}
     )
     for _ in range(2):
         error = client.answer(client.prompt())["error"]["data"]["agent_error"]
@@ -160,17 +168,10 @@ def test_the_failure_of_one_run_does_not_fail_the_other_in_the_same_home(
     journalling: Journalling, sample: str
 ) -> None:
     """A line of vibe's names its process; one of kimi-cli's names neither that nor a session."""
-    local = ANY.astimezone().strftime("%Y-%m-%d %H:%M:%S.%f")[:-3]
-    lines = [
-        line.replace(local, "@LOCAL@")
-        .replace(ANY.isoformat(), "@AT@")
-        .replace(str(os.getpid()), "@PID@")
-        for line in getattr(journal_samples, sample)(ANY).split("\n")
-    ]
     idle = journalling(sample=sample, environment={"SESSION": "ses_2"})
     idle_prompt = idle.prompt()
     idle.read_until_true((journalling.folder / NAMES[sample][2]).exists, "its open journal")
-    failing = journalling(*lines, sample=sample, environment={"SESSION": "ses_1"})
+    failing = journalling(*placed(sample), sample=sample, environment={"SESSION": "ses_1"})
     prompt = failing.prompt()
     if sample == "vibe":
         failing.expect(is_retry)
@@ -182,20 +183,6 @@ def test_the_failure_of_one_run_does_not_fail_the_other_in_the_same_home(
     failing.go_on()
     error = failing.answer(prompt)["error"]["data"]["agent_error"]
     assert error["type"] == ("unknown" if sample == "kimi" else "rate_limit")
-
-
-def test_the_one_failing_session_of_two_hundred_silent_ones_is_reported(
-    journalling: Journalling,
-) -> None:
-    client = journalling(environment={"SESSION": "session-{number}"})
-    for _ in range(200):
-        session = client.answer(client.request("session/new"))["result"]["sessionId"]
-        client.prompt(session=session)
-    path = (journalling.folder / NAMES["claude"][2]).with_name("session-77.jsonl")
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(journal_samples.claude(datetime.now(UTC)) + "\n")
-    retry = client.expect(is_retry)["params"]
-    assert retry["sessionId"] == "session-77"
 
 
 def own_desk(tmp_path: Path, pattern: str) -> Desk:
@@ -230,3 +217,33 @@ def test_a_slow_pattern_of_the_users_is_reported_and_not_used_again(
         assert desk.look() == []
     said = "your journal 'acme' is not read any more: its pattern takes more than 0.1 s"
     assert capfd.readouterr().err == f"lastword: {said}\n"
+
+
+HOLDER = """
+import os, sys, time
+file = open(sys.argv[1], "a")
+if os.fork():
+    os._exit(0)
+os.setsid()
+print(os.getpid(), flush=True)
+os.close(1)
+time.sleep(60)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="needs /proc")
+def test_a_log_shared_with_another_process_is_not_evidence(home: Home) -> None:
+    path = home.write("logs/agent.log", "x")
+    # Held open by a process that does not descend from this one.
+    command = [sys.executable, "-c", HOLDER, str(path)]
+    pid = int(subprocess.run(command, stdout=subprocess.PIPE, check=True, timeout=60).stdout)
+    try:
+        home.write("logs/agent.log", warning())
+        assert home.look() == []
+        home.write("logs/agent.log", warning(f"pid={os.getpid()}"))
+        (hint,) = home.look()
+        assert hint.attribution is Attribution.STRONG
+        home.write("logs/agent.log", warning("pid=1"))
+        assert home.look() == []
+    finally:
+        os.kill(pid, signal.SIGKILL)

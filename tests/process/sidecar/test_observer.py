@@ -52,12 +52,11 @@ for frame in sys.stdin:
         say(id=message["id"], result={"sessionId": "s1"})
     elif method == "session/prompt":
         prompt = message["id"]
-        if mode == "garbage":
+        if reports is not None:
             os.write(reports, b'{"pid": 1, "event": []}\n' + b"\xff" * 9000 + b"\n[" * 500 + b"\n")
         fail(1)
     elif method == "_agent/go":
-        if mode == "at once":
-            fail(2)
+        fail(2)
         say(id=prompt, result={"stopReason": "end_turn"})
 """
 
@@ -84,7 +83,7 @@ def observed(start: Start, tmp_path: Path) -> Callable[..., SidecarClient]:
 def test_a_hidden_retry_is_shown_and_the_empty_answer_after_it_typed(
     observed: Callable[..., SidecarClient], tmp_path: Path
 ) -> None:
-    client = observed("at once")
+    client = observed("as ever")
     assert os.listdir(tmp_path / "pipes") == []
     prompt = client.prompt()
     retry = client.expect(is_retry)["params"]["update"]
@@ -92,34 +91,16 @@ def test_a_hidden_retry_is_shown_and_the_empty_answer_after_it_typed(
     client.go_on()
     payload = client.answer(prompt)["error"]["data"]["agent_error"]
     assert (payload["type"], payload["provider_code"]) == ("rate_limit", "rate_limit_error")
-    assert [frame["params"]["update"]["attempt"] for frame in client.frames if is_retry(frame)] == [
-        2,
-        3,
-    ]
+    retries = [frame["params"]["update"] for frame in client.frames if is_retry(frame)]
+    assert [retry["attempt"] for retry in retries] == [2, 3]
+    assert "lastword:" not in client.said, "garbage between the reports is no matter"
 
 
-def test_garbage_in_the_pipe_changes_nothing(observed: Callable[..., SidecarClient]) -> None:
-    client = observed("garbage")
-    prompt = client.prompt()
-    client.expect(is_retry)
-    client.go_on()
-    assert client.answer(prompt)["error"]["data"]["agent_error"]["type"] == "rate_limit"
-    assert "lastword:" not in client.said
-
-
-def test_an_agent_is_observed_only_on_request(
-    observed: Callable[..., SidecarClient],
+@pytest.mark.parametrize(("mode", "evidence"), [("as ever", "beside"), ("cannot start", "inside")])
+def test_an_agent_is_observed_only_on_request_and_if_it_can_start_so(
+    observed: Callable[..., SidecarClient], mode: str, evidence: str
 ) -> None:
-    client = observed("beside", evidence="beside")
-    prompt = client.prompt()
-    client.go_on()
-    assert client.answer(prompt)["error"]["data"]["agent_error"]["type"] == "unknown"
-
-
-def test_an_agent_that_cannot_start_with_the_observer_is_started_without(
-    observed: Callable[..., SidecarClient],
-) -> None:
-    client = observed("cannot start")
+    client = observed(mode, evidence)
     prompt = client.prompt()
     client.go_on()
     assert client.answer(prompt)["error"]["data"]["agent_error"]["type"] == "unknown"

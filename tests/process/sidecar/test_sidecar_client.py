@@ -15,6 +15,7 @@ from tests.kit.sidecar import SIDECAR, agent_command
 from tests.process.sidecar.failing_turn import is_healthy
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
     from tests.process.sidecar.conftest import Start
@@ -27,11 +28,7 @@ NO_METHOD = -32601
 NO_MESSAGES = (
     (b"no json at all", PARSE_ERROR, None),
     (b'{"jsonrpc":"2.0","id":77,"method":"session/new","params":', PARSE_ERROR, 77),
-    (b"\xff\xfe\x00", PARSE_ERROR, None),
-    (b"[" * 100_000, PARSE_ERROR, None),
-    (b"42", INVALID_REQUEST, None),
     (b"[]", INVALID_REQUEST, None),
-    (b"{}", INVALID_REQUEST, None),
 )
 
 
@@ -60,82 +57,51 @@ def test_every_line_of_a_client_is_answered_and_the_session_continues(start: Sta
     assert is_healthy(client.turn("hello"))
 
 
-def test_a_client_that_leaves_without_a_word_ends_the_agent(start: Start) -> None:
-    client = start("healthy")
-    client.close_stdin()
-    assert client.wait() == 0
-    client.listen(0.1)
-    assert client.stdout.data == b""
-
-
-def test_a_client_that_has_closed_its_stdin_still_gets_the_answer(start: Start) -> None:
+def test_a_client_that_has_closed_its_stdin_still_gets_its_answers(start: Start) -> None:
     client = start("healthy")
     client.open()
     since = len(client.frames)
     prompt = client.prompt("hello")
+    # The last line has no end.
+    client.send_bytes(b'{"jsonrpc":"2.0","id":77,"method":"session/new","params":{}}')
     client.close_stdin()
     assert is_healthy(client.end_of(prompt, since))
+    assert "sessionId" in client.answer(77)["result"]
     assert client.wait() == 0
 
 
-def test_a_long_last_line_reaches_the_agent_whole(start: Start, tmp_path: Path) -> None:
-    played, heard = tmp_path / "played", tmp_path / "heard"
-    played.write_bytes(b"")
-    client = start("tape", played, heard)
-    line = b'{"jsonrpc":"2.0","method":"_vendor/note","params":"%s"}\n' % (b"x" * 5_000_000)
-    client.send_bytes(line)
-    assert client.end() == 0
-    assert heard.read_bytes() == line
-
-
-def test_a_last_line_without_a_line_end_is_read(start: Start) -> None:
-    client = start("healthy")
-    client.send_bytes(b'{"jsonrpc":"2.0","id":77,"method":"session/new","params":{}}')
-    client.close_stdin()
-    assert client.answer(77)["result"] == {"sessionId": "s1"}
-
-
-@pytest.mark.parametrize("closed", ["2>&-", "<&- 2>&-"])
-def test_a_client_that_started_us_without_a_stream_is_served_as_far_as_possible(
-    start: Start, closed: str
+@pytest.mark.parametrize(
+    "under",
+    [
+        ["sh", "-c", 'exec "$@" 2>&-', "sh"],
+        ["sh", "-c", 'exec "$@" <&- 2>&-', "sh"],
+        CROWDED,
+    ],
+    ids=["no stderr", "neither stdin nor stderr", "a thousand descriptors"],
+)
+def test_a_client_that_started_us_oddly_is_served_as_far_as_possible(
+    start: Start, tmp_path: Path, under: Sequence[str]
 ) -> None:
-    client = start("exits-at-end", 6, under=["sh", "-c", f'exec "$@" {closed}', "sh"])
-    if closed == "2>&-":
+    client = start("exits-at-end", 6, under=under, options=["--record", str(tmp_path)])
+    if "<&-" not in str(under):
         client.open()
         assert is_healthy(client.turn("hello"))
     assert client.end() == 6
 
 
-def test_a_client_that_leaves_us_a_thousand_descriptors_is_served(
-    start: Start, tmp_path: Path
-) -> None:
-    options = ["--record", str(tmp_path)]
-    client = start("exits-at-end", 6, under=CROWDED, options=options)
-    client.open()
-    assert is_healthy(client.turn("hello"))
-    assert client.end() == 6
-
-
-@pytest.mark.parametrize("shared", [False, True], ids=["two sockets", "one socket"])
-def test_a_client_on_sockets_is_served_like_one_on_pipes(shared: bool) -> None:
+def test_a_client_on_a_socket_is_served_like_one_on_pipes() -> None:
     # Node gives its children socket pairs; inetd and its like give them one for both ways.
-    ours_in, theirs_in = socket.socketpair()
-    ours_out, theirs_out = (ours_in, theirs_in) if shared else socket.socketpair()
+    ours, theirs = socket.socketpair()
     command = [*SIDECAR, "--", *agent_command("exits-at-end", 6)]
-    with (
-        ours_in,
-        ours_out,
-        subprocess.Popen(command, stdin=theirs_in, stdout=theirs_out) as process,
-    ):
-        theirs_in.close()
-        theirs_out.close()
-        ours_out.settimeout(FUSE_SECONDS)
-        ours_in.sendall(b'{"jsonrpc":"2.0","id":1,"method":"session/new","params":{}}\n')
-        with ours_out.makefile("rb", buffering=0) as lines:
+    with ours, subprocess.Popen(command, stdin=theirs, stdout=theirs) as process:
+        theirs.close()
+        ours.settimeout(FUSE_SECONDS)
+        ours.sendall(b'{"jsonrpc":"2.0","id":1,"method":"session/new","params":{}}\n')
+        with ours.makefile("rb", buffering=0) as lines:
             assert json.loads(lines.readline())["result"] == {"sessionId": "s1"}
-        ours_in.shutdown(socket.SHUT_WR)
+        ours.shutdown(socket.SHUT_WR)
         assert process.wait(FUSE_SECONDS) == 6
-        assert ours_out.recv(1) == b""
+        assert ours.recv(1) == b""
 
 
 def test_a_client_that_closed_its_stdout_has_left(start: Start) -> None:
@@ -143,17 +109,11 @@ def test_a_client_that_closed_its_stdout_has_left(start: Start) -> None:
     client.open()
     client.close(client.stdout)
     assert client.wait() == 4
-    client = start("many-frames", 50_000)
-    client.open()
-    client.prompt()
-    client.close(client.stdout)
-    client.wait()
 
 
-@pytest.mark.parametrize("mode", ["ignores-end", "many-frames"])
-def test_a_client_that_vanishes_in_mid_turn_ends_the_agent(start: Start, mode: str) -> None:
+def test_a_client_that_vanishes_in_mid_turn_ends_the_agent(start: Start) -> None:
     # As the kernel does it when a client is killed: all three of its ends are closed at once.
-    client = start(mode, 5_000)
+    client = start("many-frames", 5_000)
     client.cut_allowed = True
     client.open()
     client.prompt("fail")
@@ -178,18 +138,3 @@ def test_a_client_that_asks_forever_without_reading_is_paused(start: Start) -> N
     asked = flood.index(b"\n", taken) + 1
     client.send_bytes(flood[taken:asked])
     client.answer(999 + flood[:asked].count(b"\n"))
-
-
-def test_a_client_that_sends_garbage_forever_without_reading_is_paused(
-    start: Start,
-) -> None:
-    client = start("healthy")
-    client.open()
-    client.stdout.reading = False
-    # Each is answered by us, at seventy times its length.
-    flood = b"42\n" * 500_000
-    assert client.send_bytes(flood, fuse=0.7) < len(flood)
-    client.stdout.reading = True
-    # One that reads at last is served: its frame has been cut in two by the fuse.
-    client.send_bytes(b"\n")
-    assert is_healthy(client.turn("hello"))

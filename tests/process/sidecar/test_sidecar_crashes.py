@@ -1,4 +1,4 @@
-"""The agent's process dies, loses its pipes, or never was one."""
+"""The agent's process dies, loses its pipes, ends a turn wrongly, or never was an agent."""
 
 from __future__ import annotations
 
@@ -31,15 +31,12 @@ OFTEN = {
 
 DEATHS: tuple[tuple[str, str, bool, dict[str, Any]], ...] = (
     ("exits-0", "premature_exit", True, {"exit_code": 0}),
-    ("exits-3", "exit_status", False, {"exit_code": 3}),
     ("kills-itself", "killed", True, {"exit_signal": "SIGKILL"}),
     ("segfaults", "native_crash", True, {"exit_signal": "SIGSEGV"}),
     ("traceback", "uncaught_exception", False, {"exit_code": 1, "phase": "tool_running"}),
-    ("node-out-of-memory", "oom", True, {"exit_signal": "SIGABRT"}),
     ("dies-in-frame", "exit_status", False, {"exit_code": 1}),
     ("dies-in-answer", "exit_status", False, {"exit_code": 1, "phase": "mid_output"}),
     ("grandchild-holds-stdout", "killed", True, {"exit_signal": "SIGKILL"}),
-    ("grandchild-floods-stdout", "exit_status", False, {"exit_code": 1}),
     ("grandchild-floods-stderr", "exit_status", False, {"exit_code": 1}),
     ("closes-stdout", "closed_stdout", True, {}),
 )
@@ -149,3 +146,42 @@ def test_an_idle_agents_death_is_noticed_and_sigterm_answers_a_turn(
     os.kill(client.pid, signal.SIGTERM)
     client.answer(prompt)
     assert client.wait() == 128 + signal.SIGTERM
+
+
+# Turns that the agent ends wrongly while its process is well: what the core decides arrives.
+
+WRONG = (
+    ("http-429", "rate_limit", None),
+    ("silent-success", "unknown", "silent_success"),
+    ("id-null", "provider_unavailable", None),
+    ("error-twice", "provider_unavailable", None),
+    ("error-after-text", "network", "connection_lost"),
+    ("runaway", "agent_stalled", "runaway"),
+)
+
+
+def test_a_turn_that_the_agent_ends_wrongly_fails_typed_and_the_session_continues(
+    start: Start,
+) -> None:
+    client = start("healthy")
+    client.open()
+    for mode, type_, reason in WRONG:
+        turn = client.turn(f"fail {mode}")
+        payload = failure_of(turn)
+        assert payload["type"] == type_, mode
+        assert reason is None or payload["reason"] == reason, mode
+        # Whatever the agent sent after its first answer came before this one.
+        assert is_healthy(client.turn("hello")), mode
+        if mode == "http-429":
+            assert (payload["retry_after_seconds"], payload["http_status"]) == (20, 429)
+        if mode == "error-after-text":
+            assert turn.kinds[-2:] == ["tool_call_update", "session_info_update"]
+            assert (turn.updates[-2]["toolCallId"], turn.updates[-2]["status"]) == ("t1", "failed")
+
+
+def test_a_program_that_echoes_its_input_is_distinguished_from_an_agent(start: Start) -> None:
+    client = start("cat")
+    payload = payload_of(client.initialize())
+    assert (payload["type"], payload["reason"]) == ("protocol_error", "not_acp")
+    assert "error" in client.call("session/new", cwd="/", mcpServers=[])
+    assert client.end() == 0

@@ -5,15 +5,18 @@ from __future__ import annotations
 import contextlib
 import os
 import signal
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
 from tests.kit import left_behind
+from tests.kit.sidecar import SidecarClient
 
 if TYPE_CHECKING:
-    from tests.kit.sidecar import SidecarClient
+    from collections.abc import Callable
+
     from tests.process.sidecar.conftest import Start
 
 pytestmark = pytest.mark.skipif(not left_behind.CAN_LOOK, reason="looks into /proc")
@@ -27,18 +30,22 @@ def _sleepers(client: SidecarClient) -> list[int]:
     return [pid for pid, command in found if command == "sleep 60"]
 
 
-@pytest.mark.parametrize("mode", ["has-child", "ignores-end"])
-def test_no_process_is_left_when_the_client_has_closed_its_side(start: Start, mode: str) -> None:
+@pytest.mark.parametrize(
+    ("mode", "ends"),
+    [
+        ("has-child", SidecarClient.close_stdin),
+        ("ignores-end", SidecarClient.close_stdin),
+        (STUBBORN, partial(SidecarClient.signal, number=signal.SIGTERM)),
+        (STUBBORN, partial(SidecarClient.signal, number=signal.SIGKILL)),
+    ],
+    ids=["its child", "a deaf agent", "a stubborn one by SIGTERM", "one whose sidecar was killed"],
+)
+def test_no_process_is_left_however_a_run_ends(
+    start: Start, mode: str, ends: Callable[[SidecarClient], None]
+) -> None:
     client = start(mode)
     client.open()
-    client.end()
-    assert left_behind.wait_for_none(client.mark) == {}
-
-
-def test_no_process_is_left_after_sigterm(start: Start) -> None:
-    client = start(STUBBORN)
-    client.open()
-    os.kill(client.pid, signal.SIGTERM)
+    ends(client)
     client.wait()
     assert left_behind.wait_for_none(client.mark) == {}
 
@@ -65,21 +72,6 @@ def test_a_signal_that_comes_before_we_are_ready_is_not_lost(
         client.expect_stderr("the agent ended")
         client.close_stdin()
     assert client.wait() == status
-
-
-def test_a_sidecar_without_an_agent_ends_by_sigterm(start: Start) -> None:
-    client = start.command(["false"])
-    client.initialize()
-    os.kill(client.pid, signal.SIGTERM)
-    assert client.wait() == 1
-
-
-def test_no_process_is_left_after_the_sidecar_was_killed(start: Start) -> None:
-    client = start(STUBBORN)
-    client.open()
-    client.signal(signal.SIGKILL)
-    client.wait()
-    assert left_behind.wait_for_none(client.mark) == {}
 
 
 def test_no_process_is_left_when_the_sidecar_was_killed_before_any_message(start: Start) -> None:
@@ -124,28 +116,16 @@ def test_processes_in_the_group_of_an_agent_that_ended_by_itself_are_left_alone(
     os.kill(sleeper, signal.SIGKILL)
 
 
-@pytest.mark.parametrize("child", ["daemon", "job"])
-def test_a_process_with_a_separate_group_outlives_the_agent_and_delays_no_end(
-    start: Start, child: str
-) -> None:
-    client = start("has-child", child)
+def test_a_process_with_a_separate_group_outlives_the_agent_and_delays_no_end(start: Start) -> None:
+    client = start("has-child", "daemon")
     client.open()
-    client.read_until_true(lambda: _sleepers(client), f"a {child}")
+    client.read_until_true(lambda: _sleepers(client), "a daemon")
     os.kill(client.pid, signal.SIGTERM)
     client.wait()
     # It left the agent's group on purpose, as docs/editor.md says: no signal of ours reaches it.
     (sleeper,) = _sleepers(client)
     os.kill(sleeper, signal.SIGKILL)
     assert left_behind.wait_for_none(client.mark) == {}
-
-
-def test_a_killed_guardian_changes_nothing(start: Start) -> None:
-    client = start("exits-at-end", 3)
-    client.open()
-    client.read_until_true(lambda: guardians(client), "a guardian")
-    os.kill(guardians(client)[0], signal.SIGKILL)
-    client.turn("hello")
-    assert client.end() == 3
 
 
 def test_the_guardian_ends_with_the_group_that_it_guards(start: Start) -> None:
@@ -155,3 +135,4 @@ def test_the_guardian_ends_with_the_group_that_it_guards(start: Start) -> None:
         assert "error" in client.turn().answer
     children = Path(f"/proc/{client.pid}/task/{client.pid}/children")
     client.read_until_true(lambda: children.read_text().split() == [], "the guardian's end")
+    assert client.end() == 3

@@ -7,13 +7,11 @@ from __future__ import annotations
 
 import json
 import re
-import sys
 from typing import TYPE_CHECKING, Any
 
 from tests.kit import left_behind
-from tests.kit.client import NOTICES, RETRY, update_of
+from tests.kit.client import NOTICES, RETRY, is_retry, update_of
 from tests.kit.desk import SCRIPTED
-from tests.kit.gateway.agents import prompts_in
 from tests.kit.recording import lastword
 from tests.process.sidecar.failing_turn import failure_of, is_healthy
 
@@ -26,10 +24,6 @@ if TYPE_CHECKING:
 
 ENDS = {"result": "end_turn"}
 ENDED = {"stopReason": "end_turn"}
-
-
-def is_retry(frame: Frame) -> bool:
-    return update_of(frame).get("sessionUpdate") == "agent_retry"
 
 
 # --- --retry
@@ -54,23 +48,20 @@ def test_a_transient_failure_becomes_an_answer_after_two_waits(
     assert len(recorded["retry_wait_seconds"]) == 2
 
 
-def test_a_persistent_failure_has_its_number_of_attempts(start: Start) -> None:
-    variables = {"LASTWORD_RETRY": "1"}
-    client = start.command([*SCRIPTED, "third_time_lucky"], environment=variables)
+def test_a_persistent_failure_has_its_number_of_attempts_and_one_without_the_option_none(
+    start: Start,
+) -> None:
+    client = start.command([*SCRIPTED, "third_time_lucky"], environment={"LASTWORD_RETRY": "1"})
     client.open()
     payload = failure_of(client.turn("hello"))
     assert (payload["type"], payload["attempts"]) == ("provider_unavailable", 2)
     assert len(payload["detail"]["attempts"]) == 2
     # The user tries for a third time.
     assert is_healthy(client.turn("hello"))
-
-
-def test_nothing_is_retried_without_the_option(start: Start) -> None:
     client = start.command([*SCRIPTED, "third_time_lucky"])
     client.open()
     payload = failure_of(client.turn("hello"))
-    assert payload["retry_safety"] == "auto"
-    assert "attempts" not in payload
+    assert (payload["retry_safety"], payload.get("attempts")) == ("auto", None)
 
 
 def test_the_users_cancel_ends_the_wait_at_once_and_the_session_continues(start: Start) -> None:
@@ -83,27 +74,14 @@ def test_the_users_cancel_ends_the_wait_at_once_and_the_session_continues(start:
     assert client.turn("hello").answer["result"] == ENDED
 
 
-def test_an_agent_that_dies_at_once_is_restarted_and_gets_the_prompt_again(
-    start: Start,
-) -> None:
-    agent = [word for word in SCRIPTED if word != "--bare"]
-    client = start.command([*agent, "restarted_by_load"], options=["--retry", "1"])
-    client.open()
-    turn = client.turn("hello")
-    assert (turn.text, turn.answer["result"]) == ("Here is the answer.", ENDED)
-
-
 # --- --continue-at-reset
-
-GOES_ON = ["--continue-at-reset"]
-LIMITED = [sys.executable, "-m", "tests.kit.gateway.agents", "limited"]
 
 
 def test_an_interrupted_turn_continues_when_the_limit_ends(start: Start, tmp_path: Path) -> None:
     limited = {"fail": {"http": 429, "message": "Rate limited: try again in 2s"}}
     begins = [{"say": "The first part. "}, {"tool": {"title": "Build", "kind": "execute"}}]
     ends = [{"say": "The last part."}, ENDS]
-    client = start.script(tmp_path, [*begins, limited], ends, options=GOES_ON)
+    client = start.script(tmp_path, [*begins, limited], ends, options=["--continue-at-reset"])
     client.open(**RETRY)
     turn = client.turn("hello")
     assert turn.answer["result"] == ENDED
@@ -112,31 +90,6 @@ def test_an_interrupted_turn_continues_when_the_limit_ends(start: Start, tmp_pat
     (wait,) = [update["wait_seconds"] for update in turn.of_kind("agent_retry")]
     assert 2 <= wait <= 3
     assert client.end() == 0
-
-
-def test_sessions_at_one_limit_send_one_prompt_each(start: Start, tmp_path: Path) -> None:
-    noted = tmp_path / "prompts"
-    client = start.command([*LIMITED, str(noted), "1", "2"], options=GOES_ON)
-    client.open(**RETRY)
-    opened = [client.call("session/new", cwd="/", mcpServers=[]) for _ in range(4)]
-    sessions = [client.session, *(each["result"]["sessionId"] for each in opened)]
-    prompts = [client.prompt("hello", session) for session in sessions]
-    for prompt in prompts:
-        assert client.answer(prompt)["result"] == ENDED
-    for session in sessions:
-        first, then = [each for each in prompts_in(noted) if each["session"] == session]
-        assert (first["text"], then["text"]) == ("hello", "Continue.")
-        assert then["at"] - first["at"] >= 2
-
-
-def test_a_client_that_leaves_during_the_wait_ends_it(start: Start, tmp_path: Path) -> None:
-    noted = tmp_path / "prompts"
-    client = start.command([*LIMITED, str(noted), "1", "600"], options=GOES_ON)
-    client.open(**RETRY)
-    client.prompt("hello")
-    client.expect(is_retry)
-    assert client.end() == 0
-    assert [each["text"] for each in prompts_in(noted)] == ["hello"]
 
 
 # --- --fallback-model

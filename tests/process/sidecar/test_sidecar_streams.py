@@ -1,4 +1,4 @@
-"""Bytes that are no frames, floods and clients that do not read: they never touch a turn."""
+"""Bytes that are no frames, floods, secrets, clients that do not read: none touches a turn."""
 
 from __future__ import annotations
 
@@ -181,26 +181,29 @@ def test_a_client_that_never_reads_our_stderr_can_block_neither_a_turn_nor_the_e
         assert is_healthy(client.turn("fail stderr-flood 3000000"))
     assert fails(client, "stderr-flood-then-dies", 3_000_000)[0] == "agent_crash"
     next_request_is_answered(client)
+    client.close(client.stderr)
+    next_request_is_answered(client)
     client.close_stdin()
     client.wait()
 
 
-def test_a_client_that_has_closed_our_stderr_gets_its_answers(start: Start) -> None:
-    client = start("stderr-flood", 300_000, options=["--verbose"])
-    client.open()
-    client.close(client.stderr)
-    assert is_healthy(client.turn())
-    assert is_healthy(client.turn("hello"))
-    assert client.end() == 0
+KEY = "xq7-canary-Zw93hTTp0-do-not-show"
 
 
-def test_verbose_logs_each_observation_as_a_whole_line(start: Start) -> None:
-    client = start("traceback", options=["--verbose"])
+def test_a_key_that_the_agent_prints_is_in_none_of_our_frames_and_not_in_the_log(
+    start: Start,
+) -> None:
+    client = start("leaks-the-key", environment={"FOO_API_KEY": KEY}, options=["--verbose"])
     client.open()
     client.turn()
-    client.expect_stderr("the agent ended: exit status 1")
-    ours = [line for line in client.said.splitlines() if line.startswith("lastword: ")]
-    assert len(ours) >= 4
-    assert all(len(line) < 1000 for line in ours)
-    # What is unknown is not said.
-    assert not [line for line in ours if "=None" in line]
+    client.expect_stderr("rule=")
+    assert KEY not in client.said
+    turn = client.turn("fail leaks-the-key-and-says-nothing")
+    assert "error" in turn.answer
+    failure_of(client.turn("fail leaks-the-key-and-dies"))
+    client.call("session/new", cwd="/", mcpServers=[])
+    # The kept end of stderr begins in the middle of a key, wherever that is.
+    failure_of(client.turn("fail floods-with-the-key-and-dies"))
+    told = client.stdout.data.decode()
+    assert "canary" not in told
+    assert not [KEY[n:] for n in range(len(KEY) - 6) if KEY[n:] in told]
