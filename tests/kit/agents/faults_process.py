@@ -11,7 +11,6 @@ from traceback import print_exc
 
 from lastword.kit.agent.plain import die, hang, start_child, write_all
 from tests.kit.agents.acp_agent import CANCEL, at_prompt, at_start
-from tests.kit.agents.faults_turn import ask_permission
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -272,17 +271,6 @@ def forgets(agent: Agent) -> None:
     agent.on_fail = _die
     error = {"code": -32602, "message": "unknown session"}
     agent.requests["session/load"] = lambda load, _params: agent.answer(load, error=error)
-
-
-def _ask_and_die(agent: Agent, _prompt: object) -> None:
-    ask_permission(agent)
-    die(signal.SIGKILL)
-
-
-def _ask_and_tell(agent: Agent, prompt: object) -> None:
-    answer = agent.await_answer(ask_permission(agent))
-    agent.say(json.dumps(answer["result"]))
-    agent.end_turn(prompt)
 
 
 @at_prompt

@@ -133,13 +133,6 @@ def runaway(agent: Agent, _prompt: object) -> None:
         agent.say("Let me look at that file once more.")
 
 
-@at_start
-def refuses_sessions(agent: Agent) -> None:
-    """Answers `session/new` with an error that holds nothing a client could show."""
-    error = {"code": "EFAIL", "message": "", "data": None}
-    agent.requests["session/new"] = lambda new, _params: agent.answer(new, error=error)
-
-
 # --- asks, answers and tells too late, twice, or in the wrong order
 
 
@@ -153,16 +146,6 @@ def permission(agent: Agent, prompt: object) -> None:
 def ask_permission(agent: Agent) -> int:
     option = {"optionId": "yes", "name": "Yes", "kind": "allow_once"}
     return agent.ask("session/request_permission", toolCall={"toolCallId": "t1"}, options=[option])
-
-
-@at_prompt
-def unordered(agent: Agent, prompt: object) -> None:
-    """Ends a tool call, then goes on with it, and begins it after the turn's answer."""
-    call = {"toolCallId": "t1", "title": "read", "kind": "read"}
-    agent.update("tool_call_update", toolCallId="t1", status="completed")
-    agent.update("tool_call_update", toolCallId="t1", status="in_progress")
-    agent.serve(prompt)
-    agent.update("tool_call", **call, status="pending")
 
 
 @at_start

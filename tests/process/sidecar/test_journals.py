@@ -185,33 +185,20 @@ def test_the_failure_of_one_run_does_not_fail_the_other_in_the_same_home(
     assert error["type"] == ("unknown" if sample == "kimi" else "rate_limit")
 
 
-def own_desk(tmp_path: Path, pattern: str) -> Desk:
-    """A desk whose agent has a journal of the user's own alone, with this pattern."""
-    desk = Desk(tmp_path)
-    desk.path = tmp_path / f"{SESSION}.log"
-    row = JournalRow(
-        name="config:acme", agent="acme", variables=(), default=str(tmp_path),
-        path="{session}.log", marker=b" ERR ", pattern=pattern, evidence="", version="",
-    )  # fmt: skip
-    desk.journals = Journals("acme", {}, Attributions(os.getpgrp), own=(row,))
-    desk.write("began")
-    desk.prompt()
-    return desk
-
-
-def test_a_users_pattern_reads_its_journals_lines(tmp_path: Path) -> None:
-    desk = own_desk(tmp_path, r"(?P<at>\S+) ERR (?P<status>\d+)? ?(?P<message>.*)")
-    now = datetime.now(UTC).isoformat()
-    desk.write(f"{now} ERR 401 the key", f"{now} no line", f" ERR {'x' * 20_000}")
-    (hint,) = desk.look()
-    assert (hint.verdict.type, hint.session_id) == ("auth", SESSION)
-
-
 def test_a_slow_pattern_of_the_users_is_reported_and_not_used_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(own_patterns, "LIMIT_SECONDS", 0.1)
-    desk = own_desk(tmp_path, r"(?P<at>\S+) ERR (?P<message>(?:x+)+)y")
+    desk = Desk(tmp_path)
+    desk.path = tmp_path / f"{SESSION}.log"
+    row = JournalRow(
+        name="config:acme", agent="acme", variables=(), default=str(tmp_path),
+        path="{session}.log", marker=b" ERR ", evidence="", version="",
+        pattern=r"(?P<at>\S+) ERR (?P<message>(?:x+)+)y",
+    )  # fmt: skip
+    desk.journals = Journals("acme", {}, Attributions(os.getpgrp), own=(row,))
+    desk.write("began")
+    desk.prompt()
     for _ in range(2):
         desk.write(f"{datetime.now(UTC).isoformat()} ERR {'x' * 1000}")
         assert desk.look() == []

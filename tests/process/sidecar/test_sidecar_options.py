@@ -6,11 +6,10 @@ What each does in every case is decided in `tests/unit/link`.
 from __future__ import annotations
 
 import json
-import re
 from typing import TYPE_CHECKING, Any
 
 from tests.kit import left_behind
-from tests.kit.client import NOTICES, RETRY, is_retry, update_of
+from tests.kit.client import NOTICES, RETRY, update_of
 from tests.kit.desk import SCRIPTED
 from tests.kit.recording import lastword
 from tests.process.sidecar.failing_turn import failure_of, is_healthy
@@ -64,16 +63,6 @@ def test_a_persistent_failure_has_its_number_of_attempts_and_one_without_the_opt
     assert (payload["retry_safety"], payload.get("attempts")) == ("auto", None)
 
 
-def test_the_users_cancel_ends_the_wait_at_once_and_the_session_continues(start: Start) -> None:
-    client = start.command([*SCRIPTED, "healthy"], options=["--retry", "2"])
-    client.open(**RETRY)
-    prompt = client.prompt("/scenario rate_limit")
-    assert update_of(client.expect(is_retry))["wait_seconds"] >= 20
-    client.cancel()
-    assert client.answer(prompt)["result"] == {"stopReason": "cancelled"}
-    assert client.turn("hello").answer["result"] == ENDED
-
-
 # --- --continue-at-reset
 
 
@@ -122,32 +111,6 @@ def test_a_prompt_without_output_continues_with_another_model_which_is_then_rese
 
 
 # --- --warn-after, and what goes on beside a turn
-
-
-def test_a_tool_that_runs_long_is_named_by_its_title(start: Start, tmp_path: Path) -> None:
-    tool = {"title": "Run the tests", "kind": "execute", "status": "in_progress"}
-    turn = [{"tool": tool}, {"silence": True}]
-    client = start.script(tmp_path, turn, options=["--warn-after", "1"])
-    client.open(**NOTICES)
-    client.prompt("hello")
-    notice = client.expect(lambda frame: update_of(frame).get("sessionUpdate") == "notice")
-    title = update_of(notice)["title"]
-    assert title.startswith('The tool "Run the tests" ')
-    assert re.search(r" has been running for \d+ s\.$", title)
-
-
-def test_an_agent_that_works_after_its_answer_is_active_and_then_quiet(start: Start) -> None:
-    def word(frame: Frame) -> str | None:
-        said: str | None = (update_of(frame).get("_meta") or {}).get("lastword", {}).get("session")
-        return said
-
-    client = start.command([*SCRIPTED, "works_on"])
-    client.open(_meta={"agent_error": {"version": 1, "session": True}})
-    assert client.turn("hello").answer["result"] == ENDED
-    client.expect_text("The build has passed.")
-    assert word(client.expect(word)) == "active"
-    client.expect(lambda frame: word(frame) == "quiet")
-    assert [word(frame) for frame in client.frames if word(frame)] == ["active", "quiet"]
 
 
 # --- --ask-reminder, --ask-timeout
