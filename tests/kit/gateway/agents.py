@@ -41,6 +41,21 @@ if TYPE_CHECKING:
 
     from lastword.kit.agent.plain import Json
 
+
+def noting(path: Path, *words: str) -> list[str]:
+    """The command of the agent that notes what reaches it."""
+    return [sys.executable, "-m", "tests.kit.gateway.agents", "noting", str(path), *words]
+
+
+def noted(path: Path, method: str = "") -> list[dict[str, Any]]:
+    """The messages that reached one; of a method, their params."""
+    lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
+    messages = [json.loads(json.loads(line)) for line in lines]
+    if not method:
+        return messages
+    return [each.get("params", {}) for each in messages if each.get("method") == method]
+
+
 SIZE = 200_000
 HOSTILE = (
     "<img src=x onerror='document.title=1'><script>document.title='hacked'</script>"

@@ -18,7 +18,7 @@ import signal
 import subprocess
 import sys
 import threading
-from functools import cache, partial
+from functools import cache
 from typing import TYPE_CHECKING, Any
 from unittest import mock
 
@@ -29,7 +29,6 @@ from lastword.cli.gateway.options import read
 from lastword.gateway.front import control, process
 from lastword.gateway.front.folders import run_folder_of
 from lastword.gateway.front.process import FolderWatch
-from lastword.gateway.log.session_log import session_log
 from lastword.sidecar import embedded
 from tests.kit.gateway.serving import Place
 from tests.kit.patience import FUSE_SECONDS
@@ -41,7 +40,6 @@ if TYPE_CHECKING:
     from types import ModuleType
 
     from lastword.gateway.front.process import Welcome
-    from lastword.gateway.log.store import OpenLog
     from lastword.gateway.run_folder import PidFile
 
 
@@ -130,7 +128,6 @@ class InsideGateway(Place):
         agent: Sequence[str],
         *options: str,
         variables: Mapping[str, str] | None = None,
-        open_log: OpenLog = session_log,
     ) -> None:
         """Start one, whose state is in a folder and whose sessions work there."""
         super().__init__(folder, variables=variables)
@@ -160,7 +157,7 @@ class InsideGateway(Place):
 
         def run() -> None:
             try:
-                front.serve(settings, self._ready, partial(holder_of, open_log=open_log))
+                front.serve(settings, self._ready, holder_of)
             except BaseException as error:  # noqa: BLE001 - told by who started it
                 self._failure = error
                 self._welcome.set()

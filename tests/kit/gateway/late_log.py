@@ -6,19 +6,14 @@ been committed, and the observers hear of it then.
 
 from __future__ import annotations
 
-import asyncio
 from collections import deque
 from typing import TYPE_CHECKING, Any, cast
-
-from lastword.gateway.log.session_log import session_log
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from lastword.gateway.log.entries import LogEntry
     from lastword.gateway.log.store import Log
-
-LATE_SECONDS = 0.003
 
 
 class LateLog:
@@ -58,9 +53,3 @@ class LateLog:
 def late(log: Log, later: Callable[[Callable[[], None]], object]) -> Log:
     """Return the log with its commits delayed; `later` calls each of them in its order."""
     return cast("Log", LateLog(log, later))
-
-
-def late_log(path: str) -> Log:
-    """Open the log of a session, whose commits come some milliseconds late."""
-    loop = asyncio.get_running_loop()
-    return late(session_log(path), lambda commit: loop.call_later(LATE_SECONDS, commit))

@@ -16,7 +16,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import msgspec
 
@@ -31,8 +31,9 @@ if TYPE_CHECKING:
 
 LOOK_SECONDS = 0.02
 GATEWAY = (sys.executable, "-m", "lastword", "gateway")
-LATE_GATEWAY = (sys.executable, "-m", "tests.kit.gateway.late_gateway")
-"""The same over a store that commits late."""
+
+Serve: TypeAlias = "Callable[..., Gateway]"
+"""A fixture that starts gateways."""
 
 _COMMANDS = threading.Lock()
 """Of the commands in this process, whose streams and environment they use."""
@@ -83,6 +84,21 @@ class Place:
             "XDG_RUNTIME_DIR": str(self.runtime),
             **(variables or {}),
         }
+
+    def opening(self, **more: Any) -> dict[str, Any]:
+        """What a request for a session says, and these members."""
+        return {"cwd": str(self.root), "mcpServers": []} | more
+
+    def holders(self) -> list[dict[str, Any]]:
+        raise NotImplementedError
+
+    def sessions(self) -> list[dict[str, Any]]:
+        """Those that are held, each with what there is to know of its holder."""
+        return [holder | held for holder in self.holders() for held in holder["sessions"]]
+
+    def session(self, session_id: str) -> dict[str, Any]:
+        (found,) = [each for each in self.sessions() if each["sessionId"] == session_id]
+        return found
 
     def stderr(self) -> str:
         return (self.folder / "stderr").read_text(errors="replace")

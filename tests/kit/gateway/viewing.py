@@ -27,6 +27,15 @@ TYPED = {"_meta": {"agent_error": {"version": 1, "retry": True}}}
 STOCK: dict[str, Any] = {}
 
 
+def failure_of(answer: dict[str, Any]) -> dict[str, Any]:
+    failure: dict[str, Any] = answer["error"]["data"]["agent_error"]
+    return failure
+
+
+def has_ended_well(answer: dict[str, Any]) -> bool:
+    return "result" in answer and answer["result"]["stopReason"] == "end_turn"
+
+
 class ViewerClient:
     def __init__(  # noqa: PLR0913 - what a client brings
         self,
@@ -124,11 +133,6 @@ class ViewerClient:
     def answer(self, request: int) -> dict[str, Any]:
         return self.find(lambda frame: frame.get("id") == request and "method" not in frame)
 
-    def answers_to(self, request: int) -> list[dict[str, Any]]:
-        return [
-            frame for frame in self.frames if frame.get("id") == request and "method" not in frame
-        ]
-
     def result(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
         answer = self.answer(self.request(method, params))
         assert "result" in answer, answer
@@ -144,9 +148,20 @@ class ViewerClient:
         params = {"sessionId": session, "cwd": str(folder), "mcpServers": []}
         return self.result("session/load", params | more)
 
-    def prompt(self, session: str, text: str = "go") -> int:
+    def prompt(self, session: str, text: str = "go", *, id_: int = 0) -> int:
         blocks = [{"type": "text", "text": text}]
-        return self.request("session/prompt", {"sessionId": session, "prompt": blocks})
+        return self.request("session/prompt", {"sessionId": session, "prompt": blocks}, id_=id_)
+
+    def turn(self, session: str, text: str = "go") -> dict[str, Any]:
+        """The answer to a prompt."""
+        return self.answer(self.prompt(session, text))
+
+    def cancel(self, session: str) -> None:
+        self.send({"method": "session/cancel", "params": {"sessionId": session}})
+
+    def failure(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
+        """The typed failure with which a request is refused."""
+        return failure_of(self.answer(self.request(method, params)))
 
     def question(self) -> dict[str, Any]:
         return self.find(lambda frame: frame.get("method") == "session/request_permission")
@@ -159,6 +174,11 @@ class ViewerClient:
     def updates(self, kind: str) -> list[dict[str, Any]]:
         found = [frame.get("params", {}).get("update", {}) for frame in self.frames]
         return [update for update in found if update.get("sessionUpdate") == kind]
+
+    @property
+    def said(self) -> list[str]:
+        """What the agent has written, piece by piece."""
+        return [update["content"]["text"] for update in self.updates("agent_message_chunk")]
 
     def seqs(self) -> list[int]:
         metas = [frame.get("params", {}).get("_meta", {}) for frame in self.frames]

@@ -3,17 +3,12 @@
 from __future__ import annotations
 
 import json
-import os
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from lastword.gateway.log.session_log import session_log
-from tests.kit.gateway import serving
 from tests.kit.gateway.inside import InsideGateway
-from tests.kit.gateway.late_log import late_log
-from tests.kit.gateway.serving import LATE_GATEWAY, Gateway, agent
+from tests.kit.gateway.serving import Gateway, agent
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -26,32 +21,15 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 @pytest.fixture
-def log_kind() -> str:
-    """The store of the gateways of a test: `disk`, or `late`, which commits later than is written.
-
-    Tests have both as a parameter where the store matters; all have `LASTWORD_TEST_LOG`.
-    """
-    return os.environ.get("LASTWORD_TEST_LOG", "disk")
-
-
-@pytest.fixture
-def _store(log_kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    if log_kind == "late":
-        monkeypatch.setattr(serving, "GATEWAY", LATE_GATEWAY)
-
-
-@pytest.fixture
 def serve(
-    tmp_path: Path, _store: None, log_kind: str, request: pytest.FixtureRequest
+    tmp_path: Path, request: pytest.FixtureRequest
 ) -> Iterator[Callable[..., Gateway | InsideGateway]]:
     """Start a gateway before an agent that plays a scenario: its name, or its turns.
 
     It is in this process, but for tests that are marked `processes`.
     """
-    kind: Any = Gateway
-    if request.node.get_closest_marker("processes") is None:
-        kind = partial(InsideGateway, open_log=late_log if log_kind == "late" else session_log)
-    yield from _starting(kind, tmp_path)
+    is_inside = request.node.get_closest_marker("processes") is None
+    yield from _starting(InsideGateway if is_inside else Gateway, tmp_path)
 
 
 @pytest.fixture(scope="module")

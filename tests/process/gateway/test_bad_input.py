@@ -9,16 +9,14 @@ import pytest
 from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import connect
 
-from tests.kit.gateway.viewing import ViewerClient
+from tests.kit.gateway.viewing import ViewerClient, has_ended_well
 from tests.kit.patience import FUSE_SECONDS
 from tests.kit.rows import every
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
-    from tests.kit.gateway.serving import Gateway
-
-    Serve = Callable[..., Gateway]
+    from tests.kit.gateway.serving import Gateway, Serve
 
 HELLO = {"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {"protocolVersion": 1}}
 
@@ -33,7 +31,7 @@ def turning(serve_all: Serve) -> Iterator[tuple[Gateway, str]]:
         asked = viewer.question()
         yield gateway, session
         viewer.allow(asked)
-        assert viewer.answer(prompt)["result"]["stopReason"] == "end_turn"
+        assert has_ended_well(viewer.answer(prompt))
 
 
 def close_code_of(gateway: Gateway, *frames: str | bytes) -> tuple[int, str]:
@@ -50,41 +48,34 @@ def close_code_of(gateway: Gateway, *frames: str | bytes) -> tuple[int, str]:
     return (received.code, received.reason) if received is not None else (1006, "")
 
 
-def error_of(viewer: ViewerClient, text: str | bytes) -> dict[str, Any]:
-    """The error, without an id, that a frame is answered with; the socket stays."""
-    before = len(viewer.frames)
+def error_code_of(viewer: ViewerClient, text: str) -> int:
+    """Of the error, without an id, that a frame is answered with; the socket stays."""
     viewer._socket.send(text)
-    while True:
-        frame = viewer.next()
-        if "error" in frame and frame.get("id") is None:
-            break
-    assert len(viewer.frames) > before
-    error: dict[str, Any] = frame["error"]
-    return error
+    while "error" not in (frame := viewer.next()) or frame.get("id") is not None:
+        pass
+    code: int = frame["error"]["code"]
+    return code
 
 
 def test_a_malformed_message_is_answered_and_the_connection_stays_open(
     turning: tuple[Gateway, str],
 ) -> None:
     gateway, session = turning
-    batch = json.dumps([HELLO, HELLO])
     with ViewerClient(gateway) as viewer:
-        assert error_of(viewer, batch)["code"] == -32600
+        assert error_code_of(viewer, json.dumps([HELLO, HELLO])) == -32600
         for garbage in ("{", "nothing", '{"jsonrpc": "2.0"', '"text"', "\x00", "[" * 10_000):
-            assert error_of(viewer, garbage)["code"] in {-32700, -32600}, garbage[:20]
+            assert error_code_of(viewer, garbage) in {-32700, -32600}, garbage[:20]
         viewer._socket.send(b'{"jsonrpc":"2.0","id":77,"method":"session/list"}')  # binary
-        again = viewer.answer(viewer.request("initialize", HELLO["params"]))  # type: ignore[arg-type]
+        again = viewer.answer(viewer.request("initialize", {"protocolVersion": 1}))
         assert again["error"]["code"] == -32600
-        assert [each["sessionId"] for each in viewer.result("session/list", {})["sessions"]] == [
-            session
-        ]
+        listed = viewer.result("session/list", {})["sessions"]
+        assert [each["sessionId"] for each in listed] == [session]
         assert not any(frame.get("id") == 77 for frame in viewer.frames)
 
 
 def test_a_frame_over_the_limit_closes_its_own_socket_alone(turning: tuple[Gateway, str]) -> None:
     gateway, _ = turning
-    hello = json.dumps(HELLO)
-    assert close_code_of(gateway, hello, "x" * 65_537)[0] == 1009
+    assert close_code_of(gateway, json.dumps(HELLO), "x" * 65_537)[0] == 1009
     assert close_code_of(gateway, "x" * 65_537)[0] == 1009
     with ViewerClient(gateway) as viewer:
         text = "x" * 60_000
@@ -98,17 +89,16 @@ def test_a_socket_that_does_not_initialize_first_is_closed(
     assert close_code_of(turning[0], frame) == (1002, "initialize_first")
 
 
-@every("after", [{"epoch": "HERE", "seq": 10**6}, {"seq": 1}])
 def test_an_invalid_cursor_is_refused_and_the_viewer_can_still_attach(
-    turning: tuple[Gateway, str], after: dict[str, Any]
+    turning: tuple[Gateway, str],
 ) -> None:
     gateway, session = turning
     with ViewerClient(gateway, replay=True) as viewer:
         epoch = viewer.load(session, gateway.root)["_meta"]["lastword"]["epoch"]
-        cursor = {key: epoch if value == "HERE" else value for key, value in after.items()}
-        params = {"sessionId": session, "cwd": str(gateway.root), "mcpServers": []}
-        wrong = params | {"_meta": {"lastword": {"after": cursor}}}
-        assert viewer.answer(viewer.request("session/resume", wrong))["error"]["code"] == -32602
+        for cursor in ({"epoch": epoch, "seq": 10**6}, {"seq": 1}):
+            wrong = gateway.opening(sessionId=session, _meta={"lastword": {"after": cursor}})
+            refused = viewer.answer(viewer.request("session/resume", wrong))
+            assert refused["error"]["code"] == -32602, cursor
         other = {"_meta": {"lastword": {"after": {"epoch": "another", "seq": 3}}}}
         place = viewer.load(session, gateway.root, **other)["_meta"]["lastword"]
         assert (place["reset"], place["epoch"], place["from"]) == ("epoch", epoch, 1)
@@ -123,12 +113,10 @@ def test_a_token_for_one_session_opens_no_other(turning: tuple[Gateway, str]) ->
             listed = viewer.result("session/list", {})["sessions"]
             assert [each["sessionId"] for each in listed] == [other]
             for method in ("session/load", "session/resume", "session/prompt", "session/close"):
-                params = {"sessionId": session, "cwd": str(gateway.root), "mcpServers": []}
-                refused = viewer.answer(viewer.request(method, params))
+                refused = viewer.answer(viewer.request(method, gateway.opening(sessionId=session)))
                 assert refused["error"]["code"] == -32002, method
-            viewer.send({"method": "session/cancel", "params": {"sessionId": session}})
-            params = {"cwd": str(gateway.root), "mcpServers": []}
-            assert "error" in viewer.answer(viewer.request("session/new", params))
+            viewer.cancel(session)
+            assert "error" in viewer.answer(viewer.request("session/new", gateway.opening()))
             viewer.load(other, gateway.root)
 
 
@@ -139,7 +127,7 @@ def test_a_viewers_name_without_its_secret_makes_another_viewer(
     with ViewerClient(gateway, replay=True) as one:
         one.load(session, gateway.root)
         for secret in ("", "wrong", one.known["secret"][:-1]):
-            known = {"viewer": one.known["viewer"], "secret": secret}
+            known: dict[str, Any] = {"viewer": one.known["viewer"], "secret": secret}
             with ViewerClient(gateway, replay=True, known=known) as thief:
                 assert thief.known["viewer"] != one.known["viewer"]
                 thief.load(session, gateway.root)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import shlex
@@ -9,26 +10,28 @@ import signal
 import socket
 import subprocess
 import sys
-from typing import TYPE_CHECKING
+import threading
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from websockets.exceptions import InvalidStatus
-from websockets.sync.client import connect
 
 from lastword._installation import command_for
+from lastword.gateway.front import control
+from lastword.gateway.run_folder import PidFile
 from lastword.gateway.viewing.reader import Role
 from tests.kit.command import command, in_a_process
 from tests.kit.gateway.serving import GATEWAY, Gateway, agent, until
-from tests.kit.gateway.viewing import ViewerClient
+from tests.kit.gateway.viewing import ViewerClient, has_ended_well
 from tests.kit.json_glossary import problems_in
 from tests.kit.patience import FUSE_SECONDS
 from tests.kit.rows import every
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from pathlib import Path
 
-    Serve = Callable[..., Gateway]
+    from tests.kit.gateway.serving import Serve
 
 BLOCKED = """
 import contextlib, io, json, sys
@@ -48,18 +51,13 @@ print(json.dumps(told))
     ("words", "said"),
     [
         (("--listen", "0.0.0.0:0", "--", "true"), "--behind-proxy"),
-        (("--listen", "nowhere", "--", "true"), "HOST:PORT"),
         (("--root", "/nowhere/at/all", "--", "true"), "not a folder"),
         (("--path", "acp", "--", "true"), "begins with /"),
-        (("--sessions", "0", "--", "true"), "from 1 up"),
         (("--proxy-address", "proxy.example", "--", "true"), "--proxy-address"),
         (("--ping", "0", "--", "true"), "a duration above 0"),
-        (("--log-limit", "lots", "--", "true"), "takes a size"),
-        (("--idle-timeout", "soon", "--", "true"), "idle-timeout"),
         (("--frob", "--", "true"), "--frob"),
         (("--frames", "f", "--", "true"), "is an option of `lastword run`"),
         (("--listen", "127.0.0.1:0"), "command is missing"),
-        (("--",), "command"),
         (("token", "--expires", "-5"), "--expires"),
         (("--listen", "127.0.0.1:0", "--", "NOTTHERE"), "NOTTHERE: not found; is the agent"),
         (("--listen", "127.0.0.1:0", "--", "/etc/passwd"), "cannot be started (permission denied)"),
@@ -82,7 +80,8 @@ def test_a_port_that_is_in_use_is_reported_with_status_2() -> None:
 
 
 def test_only_serving_needs_the_extra_and_names_what_installs_it() -> None:
-    helps = [["--help"], ["stop", "--help"], ["--root", ".", "-h"]]
+    commands = ["token", "status", "reload", "stop"]
+    helps = [["--root", ".", "-h"], ["--help"], *([word, "--help"] for word in commands)]
     asked = [["--", "true"], ["token"], ["status"], ["stop"], *helps]
     done = subprocess.run(
         [sys.executable, "-c", BLOCKED, json.dumps(asked)],
@@ -94,16 +93,11 @@ def test_only_serving_needs_the_extra_and_names_what_installs_it() -> None:
     (serving, *others) = json.loads(done.stdout)
     assert serving[0] == 2
     assert command_for("gateway") in serving[2]
-    assert [status for status, _, _ in others] == [0, 1, 1, 0, 0, 0]
+    assert [status for status, _, _ in others] == [0, 1, 1, *[0] * len(helps)]
     assert command_for("gateway") not in str(others)
-    assert all(out.startswith("usage: lastword gateway") for _, out, _ in others[3:])
-
-
-def test_the_gateway_and_each_of_its_commands_have_help() -> None:
-    for words in ((), ("token",), ("status",), ("reload",), ("stop",)):
-        done = command("gateway", *words, "--help")
-        assert done.returncode == 0, done.stderr
-        assert done.stdout.startswith(f"usage: {' '.join(('lastword gateway', *words))}")
+    usages = [" ".join(("usage: lastword gateway", *words)) for words in ([], [], *zip(commands))]
+    for (_, out, _), usage in zip(others[3:], usages, strict=True):
+        assert out.startswith(usage)
 
 
 @pytest.mark.processes
@@ -163,14 +157,15 @@ def test_status_stop_and_the_log_cover_what_runs_and_reveal_no_secret(serve: Ser
     assert "code=" not in gateway.stderr()
     assert "agents: none is running" in gateway.tell("status").stdout
     with pytest.raises(InvalidStatus):
-        connect(
-            gateway.url,
-            additional_headers={"Authorization": "Bearer wrong"},
-            open_timeout=FUSE_SECONDS,
-        )
+        ViewerClient(gateway, token="wrong")
+    words = ("gateway", "token", "--role", "observer", "--expires", "0")
+    token = in_a_process(*words, environment=gateway.environment)
+    assert (token.returncode, token.stderr) == (0, "")  # it alone is printed
+    with ViewerClient(gateway, token=token.stdout.strip()) as observer:
+        assert observer.failure("session/new", gateway.opening())["reason"] == "observer"
     with ViewerClient(gateway) as viewer:
         session = viewer.new(gateway.root)
-        viewer.answer(viewer.prompt(session))
+        viewer.turn(session)
         status = told(gateway, "status")
         assert status.returncode == 0
         assert f"gateway: process {gateway.front.pid}" in status.stdout
@@ -181,7 +176,7 @@ def test_status_stop_and_the_log_cover_what_runs_and_reveal_no_secret(serve: Ser
         said = told(gateway, "stop").stdout
         assert said.startswith(f"gateway: process {gateway.front.pid} is stopping\n")
     gateway.front.wait(FUSE_SECONDS)
-    for secret in (gateway.token(), viewer.known["secret"]):
+    for secret in (gateway.token(), token.stdout.strip(), viewer.known["secret"]):
         assert secret not in gateway.stderr()
     assert "ASGI" not in gateway.stderr()
     status = gateway.tell("status")
@@ -197,16 +192,6 @@ def test_status_stop_and_the_log_cover_what_runs_and_reveal_no_secret(serve: Ser
             assert f"you have no gateway running on port {gateway.port}" in refused.stderr
         assert other.poll() is None
         other.send_signal(signal.SIGKILL)
-
-
-def test_only_the_token_is_printed_and_it_works(serve: Serve) -> None:
-    gateway = serve("healthy")
-    words = ("gateway", "token", "--role", "observer", "--expires", "0")
-    done = in_a_process(*words, environment=gateway.environment)
-    assert (done.returncode, done.stderr) == (0, "")
-    with ViewerClient(gateway, token=done.stdout.strip()) as viewer:
-        refused = viewer.answer(viewer.request("session/new", {"cwd": str(gateway.root)}))
-        assert refused["error"]["data"]["agent_error"]["reason"] == "observer"
 
 
 def test_the_ports_of_other_gateways_are_named_where_none_runs(
@@ -225,9 +210,7 @@ def test_the_ports_of_other_gateways_are_named_where_none_runs(
         told = command("gateway", "stop", "--port", "1", environment=here)
         assert told.returncode == 1
         assert f"; others are running on ports {low}, {high} (--port {low})\n" in told.stderr
-        told = command(
-            "gateway", "status", "--json", "--port", "1", environment=os.environ | shared
-        )
+        told = command("gateway", "status", "--json", "--port", "1", environment=here)
         assert json.loads(told.stdout)["other_ports"] == [low, high]
     finally:
         second.close()
@@ -260,5 +243,32 @@ def test_a_session_works_under_a_state_folder_with_a_long_path(
     gateway = serve("healthy", variables=folders)
     gateway.state = long
     with ViewerClient(gateway) as viewer:
-        answer = viewer.answer(viewer.prompt(viewer.new(gateway.root)))
-        assert answer["result"]["stopReason"] == "end_turn"
+        assert has_ended_well(viewer.turn(viewer.new(gateway.root)))
+
+
+def test_a_reloading_gateway_is_asked_until_it_answers_and_none_where_none_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def statuses() -> list[dict[str, Any]]:
+        return [{"sessions": []}]
+
+    front: Any = SimpleNamespace(run_folder=str(tmp_path), statuses=statuses)
+    assert control.ask(str(tmp_path), control.STATUS) == {}
+    loop = asyncio.new_event_loop()
+    socket = control.ControlSocket(front)
+    thread = threading.Thread(target=loop.run_forever)
+    thread.start()
+
+    def until_served(_seconds: float) -> None:
+        asyncio.run_coroutine_threadsafe(socket.make(), loop).result()
+
+    monkeypatch.setattr(control.time, "sleep", until_served)
+    pid_file = PidFile(str(tmp_path))
+    try:
+        assert control.ask(str(tmp_path), control.STATUS) == {"holders": [{"sessions": []}]}
+    finally:
+        asyncio.run_coroutine_threadsafe(socket.close(), loop).result()
+        loop.call_soon_threadsafe(loop.stop)
+        thread.join()
+        loop.close()
+        os.close(pid_file.number)

@@ -1,27 +1,39 @@
-"""`lastword connect` as a process: what refusals, silence and official clients get of it."""
+"""`lastword connect` as a process: what refusals, failing links and gateways make of a turn."""
 
 from __future__ import annotations
 
 import asyncio
 import os
+import random
 import sys
+from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from acp import RequestError, spawn_agent_process, text_block
+from acp.schema import AllowedOutcome, RequestPermissionResponse
 
 from tests.kit.command import at_a_terminal, command
 from tests.kit.gateway.api import ApiClient
-from tests.kit.gateway.editor import connected, counting
+from tests.kit.gateway.editor import Editor, at_once, connected, counting
+from tests.kit.gateway.fault_proxy import Fault, FaultProxy, Plan
 from tests.kit.gateway.serving import until
+from tests.kit.gateway.viewing import TYPED
 from tests.kit.patience import fused
+from tests.kit.places import ROOT
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Awaitable, Callable
     from pathlib import Path
 
-    from tests.kit.gateway.serving import Gateway
+    from tests.kit.gateway.serving import Gateway, Serve
 
-TYPED = {"_meta": {"agent_error": {"version": 1, "retry": True}}}
+CUTS = int(os.environ.get("LASTWORD_CUTS", "30"))
+"""How often the link is cut in the long test."""
+
+FUSE_SECONDS = 120
+QUICK = ("--ping", "1", "--pong-timeout", "2")
+"""A socket whose other end is gone is found by the front in 3 s instead of 40."""
 
 
 def _hello(capabilities: dict[str, Any]) -> dict[str, Any]:
@@ -49,7 +61,7 @@ def test_a_token_file_that_is_missing_is_named_with_the_command_that_makes_it(
 
 @fused
 async def test_a_wrong_token_gets_the_editor_a_typed_answer_and_a_line_on_stderr(
-    serve: Callable[..., Gateway],
+    serve: Serve,
 ) -> None:
     gateway = serve("healthy")
     async with connected(gateway.url, "wrong") as editor:
@@ -84,7 +96,7 @@ async def test_a_refused_ssh_login_is_reported_at_once_and_tried_in_two_ways(
 @pytest.mark.processes
 @fused
 async def test_a_lost_gateway_is_sought_then_given_up_and_found_again_by_the_next_prompt(
-    serve: Callable[..., Gateway],
+    serve: Serve,
 ) -> None:
     gateway = serve("", command=counting(os.devnull))
     async with connected(gateway.url, gateway.token(), hurried=True) as editor:
@@ -116,9 +128,7 @@ async def test_a_lost_gateway_is_sought_then_given_up_and_found_again_by_the_nex
 
 
 @fused
-async def test_another_editor_resumes_a_session_with_its_past(
-    serve: Callable[..., Gateway],
-) -> None:
+async def test_another_editor_resumes_a_session_with_its_past(serve: Serve) -> None:
     gateway = serve("", command=counting(os.devnull))
     token = gateway.token()
     async with connected(gateway.url, token) as first:
@@ -132,3 +142,155 @@ async def test_another_editor_resumes_a_session_with_its_past(
         await second.answer(second.prompt(session_id, "5 1"))
         assert second.words()[:5] == [f"1.{number}" for number in range(5)]
         assert len(second.words()) == 10
+
+
+# --- over links and gateways that fail ------------------------------------------------------------
+
+
+def _counted(turn: int, count: int, *, asks: bool = False) -> list[str]:
+    words = [f"{turn}.{number}" for number in range(count)]
+    if asks:
+        words.insert(count // 2 + 1, f"{turn}.answer=True")
+    return words
+
+
+def _is_sound(editor: Editor) -> None:
+    """Each request has one answer, no question was shown twice, and stdout had frames alone."""
+    answers = Counter(each["id"] for each in editor.frames if "id" in each and "method" not in each)
+    questions = Counter(each["id"] for each in editor.frames if "id" in each and "method" in each)
+    assert set(answers.values()) <= {1}
+    assert set(questions.values()) <= {1}
+    assert not editor.noise
+    assert not any(
+        "lastword" in (each.get("params") or {}).get("_meta", {}) for each in editor.frames
+    )
+
+
+@fused
+async def test_a_link_cut_at_random_bytes_loses_and_duplicates_nothing(
+    tmp_path: Path, serve: Serve
+) -> None:
+    dice = random.Random(4409)
+    plans = [
+        Plan(dice.choice([Fault.CUT, Fault.RESET]), 800 + dice.randrange(6000)) for _ in range(CUTS)
+    ]
+    gateway = serve("", command=counting(str(tmp_path / "prompts")))
+
+    def plan(number: int) -> Plan:
+        return plans[number % CUTS] if proxy.struck < CUTS else Plan()
+
+    async with (
+        FaultProxy(gateway.port, plan) as proxy,
+        connected(f"http://127.0.0.1:{proxy.port}", gateway.token(), hasty=True) as editor,
+    ):
+        session_id = await editor.begin(gateway.root)
+        turns = 0
+        expected: list[str] = []
+        while proxy.struck < CUTS:  # a report's connection is too short to be
+            turns += 1
+            asks = turns % 2 == 0
+            request = editor.prompt(session_id, "60 10 ask" if asks else "60 10")
+            expected += _counted(turns, 60, asks=asks)
+            answer = await editor.answer(request)
+            assert answer.get("result") == {"stopReason": "end_turn"}, answer
+            assert editor.words() == expected
+        _is_sound(editor)
+        sent = (tmp_path / "prompts").read_text(encoding="utf-8").splitlines()
+        assert len(sent) == turns
+        status, said = await editor.close()
+        assert status == 0
+        assert session_id in said
+
+
+class SdkClient:
+    """User code on the official SDK, which answers a question once it may."""
+
+    def __init__(self, at_question: Callable[[], Awaitable[object]] | None = None) -> None:
+        self.texts: list[str] = []
+        self.asked = 0
+        self._at_question = at_question
+
+    async def session_update(self, session_id: str, update: Any, **_: Any) -> None:
+        if session_id and update.session_update == "agent_message_chunk":
+            self.texts.append(update.content.text)
+
+    async def request_permission(self, options: Any, **_: Any) -> RequestPermissionResponse:
+        self.asked += 1
+        if self._at_question is not None:
+            await self._at_question()
+        chosen = AllowedOutcome(outcome="selected", option_id=options[0].option_id)
+        return RequestPermissionResponse(outcome=chosen)
+
+    def on_connect(self, conn: Any) -> None:
+        """Nothing is needed of it."""
+
+    def words(self) -> list[str]:
+        """What the agent said, word by word."""
+        return "".join(self.texts).split()
+
+    async def turn(self, gateway: Gateway, port: int, text: str) -> Any:
+        """One turn of the official client; gives its stop reason, or the error it got."""
+        environment = {
+            **os.environ,
+            "LASTWORD_GATEWAY_TOKEN": gateway.token(),
+            "PYTHONPATH": str(ROOT),
+        }
+        program, *arguments = [*at_once(100_000), "connect", f"http://127.0.0.1:{port}"]
+        async with (
+            asyncio.timeout(FUSE_SECONDS),
+            spawn_agent_process(self, program, *arguments, env=environment) as (  # type: ignore[arg-type]
+                connection,
+                _,
+            ),
+        ):
+            await connection.initialize(protocol_version=1)
+            opened = await connection.new_session(cwd=str(gateway.root), mcp_servers=[])
+            prompt = [text_block(text)]
+            try:
+                answer = await connection.prompt(session_id=opened.session_id, prompt=prompt)
+            except RequestError as error:
+                return error
+            return answer.stop_reason
+
+
+@pytest.mark.parametrize("fault", [Fault.BLACK_HOLE, Fault.HALF_OPEN])
+@fused
+async def test_the_official_client_does_not_notice_a_failing_link(
+    tmp_path: Path, serve: Serve, fault: Fault
+) -> None:
+    gateway = serve("", *QUICK, command=counting(str(tmp_path / "prompts")))
+    plans = [Plan(fault, 4000), Plan(delay_seconds=0.02)]
+    client = SdkClient()
+    async with FaultProxy(gateway.port, lambda number: plans[min(number, 1)]) as proxy:
+        assert await client.turn(gateway, proxy.port, "80 10 ask") == "end_turn"
+        assert proxy.struck
+    assert client.words() == _counted(1, 80, asks=True)
+    assert client.asked == 1
+    assert len((tmp_path / "prompts").read_text(encoding="utf-8").splitlines()) == 1
+
+
+@pytest.mark.processes
+@fused
+async def test_a_question_that_is_open_when_the_link_fails_is_answered_once(
+    tmp_path: Path, serve: Serve
+) -> None:
+    gateway = serve("", *QUICK, command=counting(str(tmp_path / "prompts")))
+
+    async def play(fails: Callable[[FaultProxy], object]) -> tuple[SdkClient, Any]:
+        async with FaultProxy(gateway.port, lambda _: Plan()) as proxy:
+            client = SdkClient(lambda: asyncio.to_thread(fails, proxy))
+            ended = await client.turn(gateway, proxy.port, "40 10 ask")
+            assert proxy.connections > 1
+            return client, ended
+
+    for fails in (FaultProxy.swallow, lambda _: gateway.reload()):
+        client, ended = await play(fails)
+        assert ended == "end_turn"
+        assert (client.words(), client.asked) == (_counted(1, 40, asks=True), 1)
+    assert len((tmp_path / "prompts").read_text(encoding="utf-8").splitlines()) == 2
+    # With the gateway's own process, the turn is over, and it is told so.
+    client, ended = await play(lambda _: gateway.crash())
+    assert isinstance(ended, RequestError)
+    assert ended.data["agent_error"]["type"] == "agent_crash"
+    assert client.words() == _counted(1, 40)[: len(client.words())]
+    assert client.asked == 1

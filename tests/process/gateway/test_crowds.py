@@ -14,33 +14,28 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from websockets.frames import Frame, Opcode
 
 from lastword.gateway.front import protocols
-from lastword.gateway.front import protocols as viewer_socket
 from lastword.gateway.viewing import reader
 from tests.kit.gateway.editor import counting
 from tests.kit.gateway.serving import until
-from tests.kit.gateway.viewing import ViewerClient
+from tests.kit.gateway.viewing import ViewerClient, has_ended_well
 from tests.kit.patience import FUSE_SECONDS, patient
-from tests.process.gateway.test_event_ids import Conversation
-from tests.process.gateway.test_http import Caller
+from tests.process.gateway.test_http import Caller, Conversation
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from tests.kit.gateway.serving import Gateway
-
-    Serve = Callable[..., Gateway]
-
+    from tests.kit.gateway.serving import Gateway, Serve
 
 CONNECTS = int(os.environ.get("LASTWORD_CONNECTS", "600"))
 """How many connections come and go."""
 
 AT_ONCE = 100
+OF_AN_AGENT = 12
+"""Descriptors of the agent that waits for the next session."""
+
 ALLOWED_BYTES = 24 * 1024 * 1024
 """What a front may have grown by once all have gone: what a crowd needed is kept for the next."""
-
-TEXT = 1
 
 FLOODS = """
 import json, os, sys, uuid
@@ -86,41 +81,20 @@ def upgrade(gateway: Gateway, token: str) -> bytes:
     ).encode()
 
 
-def text_frame(message: dict[str, Any]) -> bytes:
-    """A client's text frame, masked with zeros."""
-    body = json.dumps({"jsonrpc": "2.0"} | message).encode()
-    size = len(body)
-    if size < 126:
-        head = bytes([0x80 | TEXT, 0x80 | size])
-    else:
-        head = bytes([0x80 | TEXT, 0x80 | 126]) + struct.pack(">H", size)
-    return head + bytes(4) + body
-
-
 async def come_and_go(gateway: Gateway, number: int, said: bytes) -> None:
     """One connection, which ends in one of several ways."""
     reader, writer = await asyncio.open_connection("127.0.0.1", gateway.port)
-    try:
-        kind = number % 5
-        if kind == 0:
-            pass  # it says nothing
-        elif kind == 1:
-            writer.write(said[: number % len(said)])
-        elif kind == 2:
-            writer.write(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
-            await reader.readuntil(b"\r\n")
-        elif kind == 3:
-            writer.write(said)
-            await reader.readuntil(b"\r\n\r\n")
-        else:
-            writer.write(said + bytes([0x80 | TEXT, 0x80 | 100]))  # a frame that never comes
-            await reader.readuntil(b"\r\n\r\n")
-        await writer.drain()
-    finally:
-        if number % 2:
-            writer.transport.abort()
-        else:
-            writer.close()
+    health = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n"
+    never_whole = Frame(Opcode.TEXT, bytes(100)).serialize(mask=True)[:2]
+    words = (b"", said[: number % len(said)], health, said, said + never_whole)[number % 5]
+    writer.write(words)
+    if number % 5 > 1:
+        await reader.readuntil(b"\r\n\r\n")
+    await writer.drain()
+    if number % 2:
+        writer.transport.abort()
+    else:
+        writer.close()
 
 
 async def crowd(gateway: Gateway) -> None:
@@ -133,10 +107,6 @@ async def crowd(gateway: Gateway) -> None:
 
     async with asyncio.timeout(FUSE_SECONDS):
         await asyncio.gather(*(one(number) for number in range(CONNECTS)))
-
-
-OF_AN_AGENT = 12
-"""Descriptors of the agent that waits for the next session."""
 
 
 @pytest.mark.processes
@@ -152,7 +122,7 @@ def test_hundreds_of_connects_leave_nothing_behind_and_affect_no_turn(serve: Ser
         until("all are gone", lambda: descriptors_of(pid) <= descriptors + OF_AN_AGENT)
         assert gateway.resident_bytes < memory + ALLOWED_BYTES
         viewer.allow(asked)
-        assert viewer.answer(prompt)["result"]["stopReason"] == "end_turn"
+        assert has_ended_well(viewer.answer(prompt))
     assert "Traceback" not in gateway.stderr()
 
 
@@ -169,7 +139,8 @@ class RawViewer:
         self.read_to(b'"protocolVersion"')
 
     def say(self, message: dict[str, Any]) -> None:
-        self.socket.sendall(text_frame(message))
+        text = json.dumps({"jsonrpc": "2.0"} | message).encode()
+        self.socket.sendall(Frame(Opcode.TEXT, text).serialize(mask=True))
 
     def read_to(self, mark: bytes) -> bytes:
         got = bytearray()
@@ -180,7 +151,7 @@ class RawViewer:
         return bytes(got)
 
     def load(self, session: str, gateway: Gateway) -> None:
-        params = {"sessionId": session, "cwd": str(gateway.root), "mcpServers": []}
+        params = gateway.opening(sessionId=session)
         self.say({"id": 2, "method": "session/load", "params": params})
 
 
@@ -189,21 +160,36 @@ LOUD = f"{10 * MEGABYTES} 0 pad=100000"
 
 
 @pytest.mark.processes
-def test_a_viewer_that_never_reads_delays_no_other_and_costs_no_memory(serve: Serve) -> None:
+def test_a_viewer_that_never_reads_delays_no_other_costs_no_memory_and_keeps_no_gateway_from_ending(
+    serve: Serve,
+) -> None:
     gateway = serve("", command=counting(os.devnull))
     with ViewerClient(gateway) as viewer:
         session = viewer.new(gateway.root)
         deaf = [RawViewer(gateway) for _ in range(3)]
         for each in deaf:
             each.load(session, gateway)
-        until("they are there", lambda: _controllers(gateway, session) == 4)
+        until("they are there", lambda: gateway.session(session)["controllers"] == 4)
         before = gateway.resident_bytes
-        assert viewer.answer(viewer.prompt(session, LOUD))["result"]["stopReason"] == "end_turn"
-        assert len(viewer.updates("agent_message_chunk")) == 10 * MEGABYTES
+        assert has_ended_well(viewer.turn(session, LOUD))
+        assert len(viewer.said) == 10 * MEGABYTES
         assert gateway.resident_bytes - before < ALLOWED_BYTES
-        for each in deaf:
-            each.socket.close()
-        until("they are gone", lambda: _controllers(gateway, session) == 1)
+        deaf.pop().socket.close()
+        until("one is gone", lambda: gateway.session(session)["controllers"] == 3)
+        gateway.reload()
+        assert viewer.closed()[0] == 1012
+    until("all are gone", lambda: gateway.session(session)["controllers"] == 0)
+    with ViewerClient(gateway) as viewer:
+        viewer.load(session, gateway.root)
+        deaf.append(RawViewer(gateway))
+        deaf[-1].load(session, gateway)
+        until("it is there", lambda: gateway.session(session)["controllers"] == 2)
+        viewer.turn(session, LOUD)
+        assert gateway.tell("stop").returncode == 0
+        assert viewer.closed()[0] == 1001
+    gateway.front.wait(FUSE_SECONDS)
+    for each in deaf:
+        each.socket.close()
 
 
 @pytest.mark.processes
@@ -217,36 +203,9 @@ def test_turns_are_answered_while_another_agent_writes_endlessly(
         begun = loud.prompt(flooded, "flood")
         loud.find(lambda frame: frame.get("method") == "session/update")
         for _ in range(20):
-            answer = other.answer(other.prompt(session, "go"))
-            assert answer["result"]["stopReason"] == "end_turn"
+            assert has_ended_well(other.turn(session))
         enough.touch()
-        assert loud.answer(begun)["result"]["stopReason"] == "end_turn"
-
-
-@pytest.mark.processes
-def test_a_viewer_that_never_reads_does_not_keep_a_gateway_from_ending(serve: Serve) -> None:
-    gateway = serve("", command=counting(os.devnull))
-    with ViewerClient(gateway) as first:
-        session = first.new(gateway.root)
-    gone = []
-    for word in ("reload", "stop"):
-        with ViewerClient(gateway) as viewer:
-            viewer.load(session, gateway.root)
-            deaf = RawViewer(gateway)
-            deaf.load(session, gateway)
-            until("it is there", lambda: _controllers(gateway, session) == 2)
-            viewer.answer(viewer.prompt(session, LOUD))
-            gone.append(deaf)
-            if word == "reload":
-                gateway.reload()
-            else:
-                assert gateway.tell("stop").returncode == 0
-            assert viewer.closed()[0] == (1001 if word == "stop" else 1012)
-        if word == "reload":
-            until("the deaf one is gone", lambda: _controllers(gateway, session) == 0)
-    gateway.front.wait(FUSE_SECONDS)
-    for each in gone:
-        each.socket.close()
+        assert has_ended_well(loud.answer(begun))
 
 
 def test_a_viewer_that_is_silent_for_too_long_is_disconnected(
@@ -259,20 +218,20 @@ def test_a_viewer_that_is_silent_for_too_long_is_disconnected(
         session = viewer.new(gateway.root)
         socket_alone = RawViewer(gateway)
         socket_alone.load(session, gateway)
-        talk = Conversation(caller, gateway)
-        talk.load(session)
+        talk = Conversation(caller, session)
+        talk.load()
         of_connection = f"Acp-Connection-Id: {talk.name}\r\nAcp-Session-Id: {session}\r\n"
         deaf = [
             socket_alone.socket,
             deaf_stream(gateway, f"/v1/sessions/{session}/events?content=1"),
             deaf_stream(gateway, "/acp", of_connection),
         ]
-        viewer.answer(viewer.prompt(session, LOUD))
+        viewer.turn(session, LOUD)
         for each in deaf:
             here = each.getsockname()[1]
             until("its socket is closed", lambda here=here: not is_established(gateway.port, here))
             each.close()
-    monkeypatch.setattr(viewer_socket, "INITIALIZE_SECONDS", 1.0)
+    monkeypatch.setattr(protocols, "INITIALIZE_SECONDS", 1.0)
     monkeypatch.setattr(protocols, "REQUEST_SECONDS", patient(1.0))
     half = b"GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\n"
     asked = upgrade(gateway, gateway.token())
@@ -301,12 +260,6 @@ def deaf_stream(gateway: Gateway, path: str, more: str = "") -> socket.socket:
     return deaf
 
 
-def _controllers(gateway: Gateway, session: str) -> int:
-    held = {each["sessionId"]: each for one in gateway.holders() for each in one["sessions"]}
-    count: int = held[session]["controllers"]
-    return count
-
-
 def test_a_half_closed_viewer_has_left(serve: Serve) -> None:
     gateway = serve("permission")
     with ViewerClient(gateway) as viewer:
@@ -317,9 +270,9 @@ def test_a_half_closed_viewer_has_left(serve: Serve) -> None:
         half.load(session, gateway)
         half.read_to(b"session/request_permission")
         half.socket.shutdown(socket.SHUT_WR)
-        until("it is gone", lambda: _controllers(gateway, session) == 1)
+        until("it is gone", lambda: gateway.session(session)["controllers"] == 1)
         with contextlib.closing(half.socket):
             while half.socket.recv(65536):
                 pass  # and its own reading ends
         viewer.allow(asked)
-        assert viewer.answer(prompt)["result"]["stopReason"] == "end_turn"
+        assert has_ended_well(viewer.answer(prompt))

@@ -1,32 +1,32 @@
-"""Processes of a gateway that end: no turn is lost with one, and nothing comes twice."""
+"""Processes of a gateway that end or are replaced: no turn is lost, and nothing comes twice."""
 
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import socket
+import sys
 import threading
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.kit.gateway.editor import counting
-from tests.kit.gateway.serving import agent, until
-from tests.kit.gateway.viewing import TYPED, ViewerClient
+from tests.kit.gateway.serving import is_running, until
+from tests.kit.gateway.viewing import TYPED, ViewerClient, failure_of, has_ended_well
 from tests.kit.patience import FUSE_SECONDS
+from tests.kit.places import PROTOCOL, ROOT, SOURCE
+from tests.process.gateway.test_recorded import kinds
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from pathlib import Path
 
-    from tests.kit.gateway.serving import Gateway
+    from tests.kit.gateway.serving import Gateway, Serve
 
-    Serve = Callable[..., Gateway]
-
-WORDS = 40
+WORDS = [f"<{number}>" for number in range(60)]
 TALKS: dict[str, Any] = {
     "turns": [
-        [step for number in range(WORDS) for step in ({"say": f"<{number}>"}, {"wait": 0.05})]
+        [step for word in WORDS for step in ({"say": word}, {"wait": 0.05})]
         + [{"result": "end_turn"}]
     ],
     "sessions": "resume",
@@ -35,111 +35,100 @@ HANGS: dict[str, Any] = {
     "turns": [[{"say": "One."}, {"hang": True}], [{"say": "Back."}, {"result": "end_turn"}]],
     "sessions": "resume",
 }
-GO = {"prompt": [{"type": "text", "text": "go"}]}
+OTHER = {"_meta": {"of": "another kind"}}
+HALVES = """
+import json, os, sys, time
+
+def answer(asked, result):
+    print(json.dumps({"jsonrpc": "2.0", "id": asked["id"], "result": result}), flush=True)
+
+for line in sys.stdin:
+    asked = json.loads(line)
+    if asked.get("method") == "initialize":
+        answer(asked, {"protocolVersion": 1, "agentCapabilities": {}})
+    elif asked.get("method") == "session/new":
+        answer(asked, {"sessionId": "halves"})
+    elif asked.get("method") == "session/prompt":
+        content = {"type": "text", "text": "whole"}
+        update = {"sessionUpdate": "agent_message_chunk", "content": content}
+        params = {"sessionId": "halves", "update": update}
+        frame = {"jsonrpc": "2.0", "method": "session/update", "params": params}
+        whole = json.dumps(frame).encode() + b"\\n"
+        os.write(1, whole.replace(b"whole", b"first") + whole[:40])
+        while not os.path.exists(sys.argv[1]):
+            time.sleep(0.01)
+        os.write(1, whole[40:])
+        answer(asked, {"stopReason": "end_turn"})
+"""
+"""An agent that ends a line once a file is there."""
+
+HANGS_AT_START = """
+import os, sys, time
+
+if os.path.exists({flag!r}):
+    time.sleep(600)
+if "gateway" in sys.orig_argv:
+    from lastword.gateway.front import process
+    process.START_SECONDS = 1
+"""
 
 
-def said(viewer: ViewerClient) -> list[str]:
-    return [update["content"]["text"] for update in viewer.updates("agent_message_chunk")]
+def viewing(gateway: Gateway, **how: Any) -> ViewerClient:
+    return ViewerClient(gateway, capabilities=TYPED, replay=True, **how)
+
+
+def back(
+    gateway: Gateway, before: ViewerClient, session: str, prompt: int, **more: Any
+) -> ViewerClient:
+    """The viewer after an end, which asks for the answer of its prompt once more."""
+    after = viewing(gateway, known=before.known)
+    after.load(session, gateway.root, **more)
+    after.prompt(session, id_=prompt)
+    return after
+
+
+def begun(gateway: Gateway, viewer: ViewerClient, text: str = "go") -> tuple[str, int]:
+    """A session and its prompt, once the turn is under way."""
+    session = viewer.new(gateway.root)
+    prompt = viewer.prompt(session, text)
+    until("the turn runs", lambda: gateway.session(session)["turn"])
+    return session, prompt
 
 
 def cursor(viewer: ViewerClient, epoch: str) -> dict[str, Any]:
     return {"_meta": {"lastword": {"after": {"epoch": epoch, "seq": viewer.seqs()[-1]}}}}
 
 
-def place_of(viewer: ViewerClient) -> str:
-    found = next(frame for frame in viewer.frames if "epoch" in str(frame.get("result")))
-    epoch: str = found["result"]["_meta"]["lastword"]["epoch"]
-    return epoch
+def agents(gateway: Gateway) -> list[int]:
+    return [each["agent_pid"] for each in gateway.holders()]
 
 
-@pytest.mark.parametrize("log_kind", ["late"])
+def have_ended(pids: list[int]) -> None:
+    until("the agents have ended", lambda: not any(map(is_running, pids)))
+
+
+# --- a reload -------------------------------------------------------------------------------------
+
+
 @pytest.mark.processes
-def test_a_gateway_replaced_in_mid_turn_loses_and_duplicates_nothing(
-    serve: Serve,
-) -> None:
+def test_a_gateway_replaced_in_mid_turn_loses_and_duplicates_nothing(serve: Serve) -> None:
     gateway = serve(TALKS)
-    before = ViewerClient(gateway, capabilities=TYPED, replay=True)
-    session = before.new(gateway.root)
-    epoch = place_of(before)
-    prompt = before.prompt(session)
-    before.find(lambda frame: "<5>" in str(frame))
+    before = viewing(gateway)
+    session, prompt = begun(gateway, before)
+    epoch = gateway.session(session)["epoch"]
+    before.find(lambda frame: WORDS[5] in str(frame))
     gateway.reload()
     assert before.closed()[0] == 1012
-    with ViewerClient(gateway, capabilities=TYPED, replay=True, known=before.known) as after:
-        place = after.load(session, gateway.root, **cursor(before, epoch))["_meta"]["lastword"]
-        assert place["epoch"] == epoch
-        assert "reset" not in place
-        after.request("session/prompt", {"sessionId": session} | GO, id_=prompt)
-        assert after.answer(prompt)["result"]["stopReason"] == "end_turn"
-        assert said(before) + said(after) == [f"<{number}>" for number in range(WORDS)]
+    for _ in range(2):
+        gateway.reload()
+    with back(gateway, before, session, prompt, **cursor(before, epoch)) as after:
+        assert gateway.session(session)["epoch"] == epoch
+        assert not any("reset" in str(frame.get("result")) for frame in after.frames)
+        assert has_ended_well(after.answer(prompt))
+        assert before.said + after.said == WORDS
+        # A position may be told again, by a frame that says nothing else.
         seqs = before.seqs() + after.seqs()
-        assert seqs == sorted(
-            seqs
-        )  # a position may be told again, by a frame that says nothing else
-
-
-def test_a_stock_viewer_is_shown_the_turn_that_continued_without_it(serve: Serve) -> None:
-    gateway = serve(TALKS)
-    before = ViewerClient(gateway)
-    session = before.new(gateway.root)
-    before.prompt(session)
-    before.find(lambda frame: "<2>" in str(frame))
-    before.cut()
-    until("the turn ends", lambda: not gateway.holders()[0]["sessions"][0]["turn"])
-    with ViewerClient(gateway) as after:
-        after.load(session, gateway.root)
-        assert "".join(said(after)) == "".join(f"<{number}>" for number in range(WORDS))
-        assert [each["content"]["text"] for each in after.updates("user_message_chunk")] == ["go"]
-
-
-@pytest.mark.parametrize("log_kind", ["disk", "late"])
-@pytest.mark.processes
-def test_a_gateway_killed_in_mid_turn_ends_it_typed_and_the_session_is_restored(
-    serve: Serve,
-) -> None:
-    gateway = serve(HANGS)
-    before = ViewerClient(gateway, capabilities=TYPED, replay=True)
-    session = before.new(gateway.root)
-    epoch = place_of(before)
-    prompt = before.prompt(session)
-    before.find(lambda frame: "One." in str(frame))
-    gateway.crash()
-    assert before.closed()[0] == 1006
-    with ViewerClient(gateway, capabilities=TYPED, replay=True, known=before.known) as after:
-        place = after.load(session, gateway.root, **cursor(before, epoch))["_meta"]["lastword"]
-        assert place["epoch"] == epoch
-        after.request("session/prompt", {"sessionId": session} | GO, id_=prompt)
-        answer = after.answer(prompt)
-        assert answer["error"]["data"]["agent_error"]["type"] == "agent_crash"
-        assert said(before) + said(after) == ["One."]
-        assert after.find(lambda frame: "restored" in str(frame))
-        second = after.prompt(session)
-        after.find(lambda frame: "One." in str(frame))
-        assert second != prompt
-    held = [each["sessionId"] for holder in gateway.holders() for each in holder["sessions"]]
-    assert held == [session]
-
-
-@pytest.mark.processes
-def test_stopping_the_gateway_ends_the_turn_and_the_next_one_restores_the_session(
-    serve: Serve,
-) -> None:
-    gateway = serve(HANGS)
-    before = ViewerClient(gateway, capabilities=TYPED, replay=True)
-    session = before.new(gateway.root)
-    prompt = before.prompt(session)
-    before.find(lambda frame: "One." in str(frame))
-    assert gateway.tell("stop").returncode == 0
-    assert before.closed()[0] == 1001
-    gateway.front.wait(FUSE_SECONDS)
-    assert gateway.front.returncode == 0
-    assert gateway.tell("stop").returncode == 1
-    gateway.start()
-    with ViewerClient(gateway, capabilities=TYPED, replay=True, known=before.known) as after:
-        after.load(session, gateway.root)
-        after.request("session/prompt", {"sessionId": session} | GO, id_=prompt)
-        assert "The agent was stopped" in after.answer(prompt)["error"]["message"]
-        after.find(lambda frame: "restored" in str(frame))
+        assert seqs == sorted(seqs)
 
 
 @pytest.mark.processes
@@ -147,10 +136,8 @@ def test_a_reload_during_connects_refuses_none_and_closes_viewers_as_restarting(
     serve: Serve,
 ) -> None:
     gateway = serve(TALKS)
-    before = ViewerClient(gateway, replay=True)
-    session = before.new(gateway.root)
-    before.prompt(session)
-    before.find(lambda frame: "<0>" in str(frame))
+    before = viewing(gateway)
+    session, _ = begun(gateway, before)
     over = threading.Event()
     refused: list[OSError] = []
     answered: list[int] = []
@@ -167,13 +154,12 @@ def test_a_reload_during_connects_refuses_none_and_closes_viewers_as_restarting(
     hammering = threading.Thread(target=connect)
     hammering.start()
     try:
-        assert gateway.tell("reload").returncode == 0
-        assert before.closed() == (1012, "gateway_restarts")
         pid = gateway.front.pid
-        until("the front is back", lambda: gateway.stderr().count("serving at") == 2)
-        with ViewerClient(gateway) as after:
+        gateway.reload()
+        assert before.closed() == (1012, "gateway_restarts")
+        with ViewerClient(gateway) as after:  # which knows nothing of positions
             after.load(session, gateway.root)
-            after.find(lambda frame: f"<{WORDS - 1}>" in str(frame))
+            after.find(lambda frame: WORDS[-1] in str(frame))
         until("many are answered", lambda: len(answered) > 10)
     finally:
         over.set()
@@ -184,48 +170,180 @@ def test_a_reload_during_connects_refuses_none_and_closes_viewers_as_restarting(
 
 
 @pytest.mark.processes
-def test_a_question_of_an_agent_that_was_started_again_is_answered_after_a_reload(
+def test_a_line_interrupted_by_the_reload_is_whole(serve: Serve, tmp_path: Path) -> None:
+    ends = tmp_path / "ends"
+    gateway = serve("", command=[sys.executable, "-c", HALVES, str(ends)])
+    with viewing(gateway) as before:
+        session, prompt = begun(gateway, before)
+        before.find(lambda frame: "first" in str(frame))
+        gateway.reload()
+    ends.touch()
+    with back(gateway, before, session, prompt) as after:
+        assert after.answer(prompt)["result"] == {"stopReason": "end_turn"}
+        assert after.find(lambda frame: "whole" in str(frame))
+
+
+@pytest.mark.processes
+def test_questions_turns_and_unused_agents_are_after_a_reload_as_without_it(serve: Serve) -> None:
+    gateway = serve("hang")
+    with viewing(gateway) as asked, viewing(gateway) as cancelling, viewing(gateway) as bereft:
+        asking, killed = begun(gateway, asked)
+        os.kill(gateway.session(asking)["agent_pid"], signal.SIGKILL)
+        assert "error" in asked.answer(killed)
+        # It is asked by an agent that was started again.
+        asked_in = asked.prompt(asking, "Please: /scenario permission")
+        question = asked.question()
+        session, prompt = begun(gateway, cancelling)
+        doomed, lost = begun(gateway, bereft)
+        with ViewerClient(gateway, capabilities=OTHER):  # which needs another agent
+            (spare,) = [each["agent_pid"] for each in gateway.holders() if not each["sessions"]]
+        running = agents(gateway)
+        gateway.reload()
+    assert agents(gateway) == running
+    with back(gateway, asked, asking, asked_in) as after:
+        again = after.question()
+        assert again["id"] == question["id"]
+        after.allow(again)
+        assert has_ended_well(after.answer(asked_in))
+    with back(gateway, cancelling, session, prompt) as after:
+        after.cancel(session)
+        assert after.answer(prompt)["result"]["stopReason"] == "cancelled"
+        assert has_ended_well(after.turn(session, "Please: /scenario healthy"))
+    with ViewerClient(gateway, capabilities=OTHER) as other:
+        assert gateway.session(other.new(gateway.root))["agent_pid"] == spare
+    os.kill(gateway.session(doomed)["agent_pid"], signal.SIGKILL)
+    with back(gateway, bereft, doomed, lost) as after:
+        error = failure_of(after.answer(lost))
+        assert (error["type"], error["exit_signal"]) == ("agent_crash", "SIGKILL")
+
+
+@pytest.mark.processes
+def test_an_agent_that_dies_during_the_reload_ends_its_turn_typed(serve: Serve) -> None:
+    gateway = serve("hang")
+    with viewing(gateway) as before:
+        session, prompt = begun(gateway, before)
+        pid = gateway.session(session)["agent_pid"]
+        gateway.tell("reload")
+        os.kill(pid, signal.SIGKILL)
+        until("it serves again", lambda: gateway.stderr().count("serving at") == 2)
+    with back(gateway, before, session, prompt) as after:
+        assert failure_of(after.answer(prompt))["type"] == "agent_crash"
+
+
+@pytest.mark.processes
+def test_the_agents_end_if_the_new_program_does_not_start_or_hangs_at_its_start(
     serve: Serve, tmp_path: Path
 ) -> None:
-    gateway = serve("", command=counting(str(tmp_path / "prompts")))
-    before = ViewerClient(gateway, capabilities=TYPED, replay=True)
-    session = before.new(gateway.root)
-    prompt = before.prompt(session, "4000 50")
-    before.find(lambda frame: "1.1" in str(frame))
-    (pid,) = [each["agent_pid"] for each in gateway.holders() if each["sessions"]]
-    os.kill(pid, signal.SIGKILL)
-    assert "error" in before.answer(prompt)
-    prompt = before.prompt(session, "4 1 ask")
-    before.question()
-    gateway.reload()
-    with ViewerClient(gateway, capabilities=TYPED, replay=True, known=before.known) as after:
+    flag, site = tmp_path / "hangs", tmp_path / "site"
+    site.mkdir()
+    path = os.pathsep.join((str(site), str(ROOT)))
+    gateway = serve("hang", variables={"PYTHONPATH": path})
+    with viewing(gateway) as before:
+        begun(gateway, before)
+        running = agents(gateway)
+        gateway.root.rename(gateway.folder / "elsewhere")
+        gateway.tell("reload")
+        before.closed()
+    assert gateway.front.wait(FUSE_SECONDS) == 2
+    have_ended(running)
+    (gateway.folder / "elsewhere").rename(gateway.root)
+    (site / "sitecustomize.py").write_text(HANGS_AT_START.format(flag=str(flag)), encoding="utf-8")
+    gateway.start()
+    with viewing(gateway) as before:
+        begun(gateway, before)
+        running = agents(gateway)
+        flag.touch()
+        os.kill(gateway.front.pid, signal.SIGHUP)
+        before.closed()
+    assert gateway.front.wait(FUSE_SECONDS) == -signal.SIGALRM
+    have_ended(running)
+    flag.unlink()
+
+
+@pytest.mark.processes
+def test_an_installed_version_takes_over_once_it_starts(serve: Serve, tmp_path: Path) -> None:
+    installed = tmp_path / "installed" / "lastword"
+    shutil.copytree(SOURCE / "lastword", installed, ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copytree(PROTOCOL / "failures", installed / "protocol" / "failures")
+    look = installed / "gateway" / "front" / "process.py"
+    look.write_text(look.read_text().replace("LOOK_SECONDS = 60.0", "LOOK_SECONDS = 0.1"))
+    version = installed / "_version.py"
+    gateway = serve("hang", variables={"PYTHONPATH": str(installed.parent)})
+    with viewing(gateway) as viewer:
+        session, prompt = begun(gateway, viewer)
+        before = agents(gateway)
+        version.write_text("a release that is broken")
+        until("it is told", lambda: "which does not start" in gateway.stderr())
+        version.write_text('__version__ = "99.0"\n')
+        until("it has taken over", lambda: gateway.stderr().count("serving at") == 2)
+        assert agents(gateway) == before
+    with back(gateway, viewer, session, prompt) as after:
+        after.cancel(session)
+        assert after.answer(prompt)["result"]["stopReason"] == "cancelled"
+
+
+# --- an end ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.processes
+def test_a_gateway_killed_in_mid_turn_ends_it_typed_and_the_session_is_restored(
+    serve: Serve,
+) -> None:
+    gateway = serve(HANGS)
+    before = viewing(gateway)
+    session, prompt = begun(gateway, before)
+    epoch = gateway.session(session)["epoch"]
+    before.find(lambda frame: "One." in str(frame))
+    gateway.crash()
+    assert before.closed()[0] == 1006
+    with back(gateway, before, session, prompt, **cursor(before, epoch)) as after:
+        assert failure_of(after.answer(prompt))["type"] == "agent_crash"
+        assert before.said + after.said == ["One."]
+        assert after.find(lambda frame: "restored" in str(frame))
+        after.prompt(session)
+        after.find(lambda frame: "One." in str(frame))
+    (held,) = gateway.sessions()
+    assert (held["sessionId"], held["epoch"]) == (session, epoch)
+
+
+@pytest.mark.processes
+def test_stopping_the_gateway_ends_the_turn_and_the_next_one_restores_the_session(
+    serve: Serve,
+) -> None:
+    gateway = serve(HANGS)
+    before = viewing(gateway)
+    session, prompt = begun(gateway, before)
+    before.find(lambda frame: "One." in str(frame))
+    gateway.reload()  # which is no death of a process
+    assert gateway.tell("stop").returncode == 0
+    assert before.closed()[0] == 1012
+    assert gateway.front.wait(FUSE_SECONDS) == 0
+    assert gateway.tell("stop").returncode == 1
+    gateway.start()
+    with back(gateway, before, session, prompt) as after:
+        assert "The agent was stopped" in after.answer(prompt)["error"]["message"]
+        after.find(lambda frame: "restored" in str(frame))
+        after.prompt(session)
+        until("it is recorded", lambda: "session_restored" in kinds(gateway, session))
+    assert "holder_died" not in kinds(gateway, session)
+
+
+def test_a_stock_viewer_is_shown_the_turn_that_continued_without_it(serve: Serve) -> None:
+    gateway = serve(TALKS)
+    before = ViewerClient(gateway)
+    session, _ = begun(gateway, before)
+    before.find(lambda frame: WORDS[2] in str(frame))
+    before.cut()
+    until("the turn ends", lambda: not gateway.session(session)["turn"])
+    with ViewerClient(gateway) as after:
         after.load(session, gateway.root)
-        after.allow(after.question())
-        after.request("session/prompt", {"sessionId": session} | GO, id_=prompt)
-        assert after.answer(prompt)["result"]["stopReason"] == "end_turn"
+        assert "".join(after.said) == "".join(WORDS)
+        assert [each["content"]["text"] for each in after.updates("user_message_chunk")] == ["go"]
 
 
 def test_a_crashed_agent_ends_the_turn_typed_and_is_started_again(serve: Serve) -> None:
     gateway = serve({"turns": [[{"say": "One."}, {"kill": "SIGKILL"}]], "sessions": "resume"})
     with ViewerClient(gateway, capabilities=TYPED) as viewer:
         session = viewer.new(gateway.root)
-        answer = viewer.answer(viewer.prompt(session))
-        assert answer["error"]["data"]["agent_error"]["type"] == "agent_crash"
-        answer = viewer.answer(viewer.prompt(session, "Please: /scenario healthy"))
-        assert answer["result"]["stopReason"] == "end_turn"
-
-
-@pytest.mark.processes
-def test_a_gateway_with_another_agent_does_not_use_the_former_ones_spare(
-    serve: Serve,
-) -> None:
-    gateway = serve("healthy")
-    with ViewerClient(gateway):
-        pass
-    assert len(gateway.holders()) == 1
-    gateway.kill()
-    gateway.command = agent("rate_limit")
-    gateway.start()
-    with ViewerClient(gateway) as viewer:
-        session = viewer.new(gateway.root)
-        assert "error" in viewer.answer(viewer.prompt(session))
+        assert failure_of(viewer.turn(session))["type"] == "agent_crash"
+        assert has_ended_well(viewer.turn(session, "Please: /scenario healthy"))

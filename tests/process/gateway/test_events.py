@@ -12,11 +12,9 @@ from tests.kit.gateway.serving import until
 from tests.kit.gateway.viewing import TYPED, ViewerClient
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
-    from tests.kit.gateway.serving import Gateway
-
-    Serve = Callable[..., Gateway]
+    from tests.kit.gateway.serving import Gateway, Serve
 
 CANARY = "canary-of-the-conversation"
 TELLING: dict[str, Any] = {
@@ -46,14 +44,14 @@ TELLING: dict[str, Any] = {
         ]
     ]
 }
-GO = [{"type": "text", "text": f"{CANARY} prompt"}]
+SHORT = {"turns": [[{"say": "One."}, {"result": "end_turn"}]], "sessions": "resume"}
 
 
 def played(gateway: Gateway) -> tuple[ViewerClient, str]:
     """A viewer whose turn has ended, and its session."""
     viewer = ViewerClient(gateway, capabilities=TYPED)
     session = viewer.new(gateway.root)
-    viewer.answer(viewer.request("session/prompt", {"sessionId": session, "prompt": GO}))
+    viewer.turn(session, f"{CANARY} prompt")
     return viewer, session
 
 
@@ -119,11 +117,10 @@ def test_a_sessions_state_is_shown_while_it_runs_asks_and_fails_and_after_its_en
         assert view["agent"]["name"]
         assert view["viewers"] == {"controllers": 1, "observers": 0}
         prompt = viewer.prompt(session)
-        ask = viewer.question()
+        viewer.question()
         view = api.json("/v1/sessions")["sessions"][0]
         assert (view["state"], view["questions"]) == ("waiting_for_answer", 1)
-        outcome = {"outcome": "selected", "optionId": ask["params"]["options"][0]["optionId"]}
-        viewer.send({"id": ask["id"], "result": {"outcome": outcome}})
+        viewer.allow(viewer.question())
         viewer.answer(prompt)
         assert api.json(f"/v1/sessions/{session}")["session"]["state"] == "idle"
         before = api.events(session)
@@ -155,7 +152,16 @@ def test_a_failed_session_shows_its_failure_and_a_killed_gateways_is_lost(serve:
     gateway = serve("rate_limit")
     api = ApiClient(gateway)
     viewer, session = played(gateway)
+
+    def recorded() -> Any:
+        told = api.json("/v1/stats?days=3")
+        return told if told["now"] and told["now"]["by_type"] else None
+
     with viewer:
+        # As `lastword stats` says.
+        told = until("the turn's end is recorded", recorded)
+        assert (told["days"], told["now"]["by_type"]) == (3, {"rate_limit": 1})
+        assert told["gateway"]["viewers"] == {"controllers": 1, "observers": 0}
         view = api.json(f"/v1/sessions/{session}")["session"]
         assert view["state"] == "failed"
         failure = view["last_failure"]
@@ -183,10 +189,9 @@ def test_a_cursor_is_refused_or_reset_and_never_mistaken_for_another(
     other = api.json(f"{path}?after=0ther:{head}")
     assert other["reset"] is True
     assert other["events"] == page["events"]
-    bad = ("", "text", f"{epoch}:-1", f"{epoch}:1.5", f"{epoch}:{head + 1}", ":1")
-    for after in (*bad, f"{epoch}:{2**53}"):
+    for after in ("text", f"{epoch}:{head + 1}"):
         assert api.refusal(f"{path}?after={after}") == (400, "bad_cursor")
-    for query in ("limit=0", "limit=1001", "limit=-1", "limit=x", "kinds=what", "content=2"):
+    for query in ("limit=1001", "kinds=what", "content=2"):
         assert api.refusal(f"{path}?{query}") == (400, "bad_request")
     assert api.refusal("/v1/stats?days=0") == (400, "bad_request")
     assert api.refusal(path, Accept="text/html") == (406, "not_acceptable")
@@ -214,42 +219,34 @@ def test_a_token_for_one_session_sees_no_other(told: tuple[Gateway, str]) -> Non
 
 @pytest.mark.processes
 def test_a_stream_replays_the_past_follows_live_and_resumes_from_its_last_id(serve: Serve) -> None:
-    gateway = serve("healthy")
+    gateway = serve(SHORT)
     viewer, session = played(gateway)
     api = ApiClient(gateway)
     with viewer, api.stream(session) as stream:
         past = stream.until(lambda _, data: data.get("kind") == "answer")
         assert past[0][0] == "open"
-        first = viewer.prompt(session)
-        viewer.answer(first)
+        viewer.turn(session)
         come = stream.until(lambda _, data: data.get("kind") == "answer")
         numbers = [data["seq"] for name, data in past + come if name == "message"]
         assert numbers == list(range(1, len(numbers) + 1))
         last = stream.ids[-1]
-        viewer.answer(viewer.prompt(session))
+        viewer.turn(session)
         with api.stream(session, "after=ignored:1", **{"Last-Event-ID": last}) as back:
             more = back.until(lambda _, data: data.get("kind") == "answer")
             assert more[1][1]["seq"] == numbers[-1] + 1
         with api.stream(session, f"after={last}&kinds=answer") as narrow:
-            assert [name for name, _ in narrow.until(lambda name, _: name == "message")] == [
-                *("open", "message"),
-            ]
-        gateway.reload()
-        stream.answer.read()  # a front that is replaced ends it, and it comes back
-    with api.stream(session, **{"Last-Event-ID": stream.ids[-1]}) as again:
-        assert again.until(lambda name, _: name == "message")
-
-
-def test_a_stream_continues_over_the_end_of_a_session_and_its_return(serve: Serve) -> None:
-    gateway = serve({"turns": [[{"say": "One."}, {"result": "end_turn"}]], "sessions": "resume"})
-    viewer, session = played(gateway)
-    with ApiClient(gateway).stream(session) as stream:
-        stream.until(lambda _, data: data.get("kind") == "answer")
+            names = [name for name, _ in narrow.until(lambda name, _: name == "message")]
+            assert names == ["open", "message"]
+        # It goes on over the end of the session and its return.
         viewer.result("session/close", {"sessionId": session})
         stream.until(lambda _, data: data.get("kind") == "session_ended")
         with ViewerClient(gateway) as after:
             after.load(session, gateway.root)
             stream.until(lambda _, data: data.get("kind") == "session_restored")
+        gateway.reload()
+        stream.answer.read()  # a front that is replaced ends it, and it comes back
+    with api.stream(session, **{"Last-Event-ID": last}) as again:
+        assert again.until(lambda name, _: name == "message")
 
 
 def test_a_pages_report_becomes_an_entry_without_content(serve: Serve) -> None:
@@ -261,42 +258,14 @@ def test_a_pages_report_becomes_an_entry_without_content(serve: Serve) -> None:
         assert told.status == 202
         event = api.events(session, kinds="client_error")[0]
         assert event["seq"] == told.json["seq"]
-        assert event["facts"] == {
-            "source": "page",
-            "word": "closed_1006",
-            "code": 1006,
-            "tries": 2,
-        }
+        facts = {"source": "page", "word": "closed_1006", "code": 1006, "tries": 2}
+        assert event["facts"] == facts
         assert api.report(source="connect", word="gave_up").json["seq"] is None
-        for wrong in (
-            {"source": "page"},
-            {"source": "page", "word": "Two words"},
-            {"source": "page", "word": "x" * 65},
-            {"source": "page", "word": "ok", "message": "a text"},
-            {"source": "somebody", "word": "ok"},
-        ):
-            assert api.report(**wrong).status == 400
+        assert api.report(source="page", word="ok", message="a text").status == 400
         assert api.report(source="page", word="ok", session_id="s" * 5000).status == 413
-        assert ApiClient(gateway).json("/v1/stats")["gateway"]["client_errors"] == {
-            "closed_1006": 1,
-            "gave_up": 1,
-        }
+        counted = ApiClient(gateway).json("/v1/stats")["gateway"]["client_errors"]
+        assert counted == {"closed_1006": 1, "gave_up": 1}
         while (refused := api.report(source="page", word="stalled")).status == 202:
             pass
         assert (refused.status, refused.json["reason"]) == (429, "too_many")
         assert 1 <= int(refused.headers["retry-after"]) <= 61
-
-
-def test_the_api_has_the_statistics_of_lastword_stats(serve: Serve) -> None:
-    gateway = serve("rate_limit")
-    viewer, _ = played(gateway)
-    with viewer:
-
-        def recorded() -> Any:
-            told = ApiClient(gateway).json("/v1/stats?days=3")
-            return told if told["now"] and told["now"]["by_type"] else None
-
-        told = until("the turn's end is recorded", recorded)
-        assert told["days"] == 3
-        assert told["now"]["by_type"] == {"rate_limit": 1}
-        assert told["gateway"]["viewers"] == {"controllers": 1, "observers": 0}

@@ -1,7 +1,8 @@
-"""ACP's streamable HTTP transport, as the official text has its statuses and headers."""
+"""ACP's streamable HTTP transport: its statuses, and streams that go on after an event."""
 
 from __future__ import annotations
 
+import contextlib
 import http.client
 import json
 import socket
@@ -15,9 +16,9 @@ from tests.kit.patience import FUSE_SECONDS
 from tests.kit.rows import every
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
-    from tests.kit.gateway.serving import Gateway
+    from tests.kit.gateway.serving import Gateway, Serve
 
 JSON = {"Content-Type": "application/json"}
 EVENTS = {"Accept": "text/event-stream"}
@@ -42,15 +43,31 @@ class Caller:
         connection.request(method, "/acp", body, self._token | (headers or {}))
         return connection.getresponse()
 
-    def post(self, message: object, **headers: str) -> http.client.HTTPResponse:
-        """The answer to a message."""
+    def post(self, message: object, link: str = "", **headers: str) -> http.client.HTTPResponse:
+        """The answer to a message, over a connection if it has been given one."""
         named = {name.replace("_", "-"): value for name, value in headers.items()}
+        if link:
+            named["Acp-Connection-Id"] = link
         return self.ask("POST", json.dumps(message).encode(), JSON | named)
+
+    def request(self, link: str, number: int, method: str, **params: Any) -> None:
+        """Post a request, which is taken."""
+        message = {"jsonrpc": "2.0", "id": number, "method": method, "params": params}
+        answer = self.post(message, link)
+        assert (answer.status, answer.read()) == (202, b"")
+
+    def stream(self, link: str, session: str = "", last: str = "") -> http.client.HTTPResponse:
+        """The stream of a connection or of its session, after an event."""
+        headers = {"Acp-Connection-Id": link, "Acp-Session-Id": session, "Last-Event-ID": last}
+        return self.ask("GET", headers=EVENTS | {k: v for k, v in headers.items() if v})
+
+    def greet(self) -> http.client.HTTPResponse:
+        params = {"protocolVersion": 1, "clientCapabilities": {}}
+        return self.post({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": params})
 
     def connect(self) -> str:
         """The id of a new connection."""
-        params = {"protocolVersion": 1, "clientCapabilities": {}}
-        answer = self.post({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": params})
+        answer = self.greet()
         assert answer.status == 200
         assert json.loads(answer.read())["result"]["protocolVersion"] == 1
         assert "lastword_node=" in (answer.getheader("set-cookie") or "")
@@ -65,9 +82,8 @@ class Caller:
 @pytest.fixture
 def caller(healthy: Gateway) -> Iterator[Caller]:
     """Requests to a gateway before the scripted agent."""
-    caller = Caller(healthy)
-    yield caller
-    caller.close()
+    with contextlib.closing(Caller(healthy)) as caller:
+        yield caller
 
 
 def next_event(stream: http.client.HTTPResponse) -> tuple[str, dict[str, Any]]:
@@ -97,7 +113,7 @@ def next_message(stream: http.client.HTTPResponse) -> dict[str, Any]:
 def test_a_bad_request_gets_the_status_that_the_transport_defines(caller: Caller) -> None:
     prompt = {"jsonrpc": "2.0", "id": 1, "method": "session/prompt", "params": {}}
     assert caller.post(prompt).status == 400  # no connection is named
-    assert caller.post(prompt, Acp_Connection_Id="none").status == 404
+    assert caller.post(prompt, "none").status == 404
     assert caller.ask("POST", b"{}", {"Content-Type": "text/plain"}).status == 415
     batch = caller.post([prompt])
     assert batch.status == 400
@@ -113,20 +129,14 @@ def test_a_bad_request_gets_the_status_that_the_transport_defines(caller: Caller
 
 def test_a_turn_over_posts_and_streams(caller: Caller) -> None:
     name = caller.connect()
-    own = caller.ask("GET", headers=EVENTS | {"Acp-Connection-Id": name})
+    own = caller.stream(name)
     assert own.status == 200
     assert own.getheader("content-type", "").startswith("text/event-stream")
-    opening = {"cwd": str(caller._gateway.root), "mcpServers": []}
-    message = {"jsonrpc": "2.0", "id": 1, "method": "session/new", "params": opening}
-    assert caller.post(message, Acp_Connection_Id=name).status == 202
+    caller.request(name, 1, "session/new", **caller._gateway.opening())
     session = next_message(own)["result"]["sessionId"]
-    stream = caller.ask(
-        "GET", headers=EVENTS | {"Acp-Connection-Id": name, "Acp-Session-Id": session}
-    )
-    params = {"sessionId": session, "prompt": [{"type": "text", "text": "hello"}]}
-    message = {"jsonrpc": "2.0", "id": 2, "method": "session/prompt", "params": params}
-    posted = caller.post(message, Acp_Connection_Id=name, Acp_Session_Id=session)
-    assert (posted.status, posted.read()) == (202, b"")
+    stream = caller.stream(name, session)
+    text = [{"type": "text", "text": "hello"}]
+    caller.request(name, 2, "session/prompt", sessionId=session, prompt=text)
     told = [next_message(stream)]
     while "id" not in told[-1]:
         told.append(next_message(stream))
@@ -140,19 +150,19 @@ def test_a_turn_over_posts_and_streams(caller: Caller) -> None:
 def test_posts_are_accepted_up_to_a_bound_while_their_answers_are_unread(caller: Caller) -> None:
     name = caller.connect()
     ping = {"jsonrpc": "2.0", "method": "_lastword/ping", "params": {"x": "y" * 100}}
-    for number in range(1, 601):
-        assert caller.post(ping | {"id": number}, Acp_Connection_Id=name).status == 202
+    for number in range(1, 101):
+        assert caller.post(ping | {"id": number}, name).status == 202
     long = "z" * 40_000  # an id comes back in its answer
-    told = [caller.post(ping | {"id": f"{n}{long}"}, Acp_Connection_Id=name) for n in range(40)]
+    told = [caller.post(ping | {"id": f"{n}{long}"}, name) for n in range(40)]
     assert {each.status for each in told[:20]} == {202}
     assert (told[-1].status, told[-1].getheader("retry-after")) == (503, "5")
     assert json.loads(told[-1].read())["reason"] == "stream_unread"
-    assert caller.post(ping, Acp_Connection_Id=name).status == 202  # which has no answer
-    stream = caller.ask("GET", headers=EVENTS | {"Acp-Connection-Id": name})
+    assert caller.post(ping, name).status == 202  # which has no answer
+    stream = caller.stream(name)
     taken = sum(each.status == 202 for each in told)
-    ids = [next_message(stream)["id"] for _ in range(600 + taken)]
-    assert ids[:600] == list(range(1, 601))
-    assert caller.post(ping | {"id": 900}, Acp_Connection_Id=name).status == 202
+    ids = [next_message(stream)["id"] for _ in range(100 + taken)]
+    assert ids[:100] == list(range(1, 101))
+    assert caller.post(ping | {"id": 900}, name).status == 202
     assert next_message(stream)["id"] == 900
 
 
@@ -174,7 +184,6 @@ def test_a_client_that_leaves_in_the_middle_of_a_body_leaves_no_traceback(
 LONE = [
     '"clientInfo":{"name":"a\\ud800","version":"1"}',
     '"clientCapabilities":{"\\udc00":1}',
-    '"_meta":{"x":"\\ud800"}',
     '"_meta":{"lastword":{"viewer":"\\ud800","secret":"\\udfff"}}',
 ]
 
@@ -190,6 +199,131 @@ def test_a_lone_surrogate_in_initialize_is_answered(caller: Caller, members: str
     said = {"Authorization": f"Bearer {gateway.token()}"}
     with connect(gateway.url, additional_headers=said, open_timeout=FUSE_SECONDS) as viewer:
         viewer.send(body)
-        told = json.loads(viewer.recv(FUSE_SECONDS))
-        assert told["id"] == "\ud801"
+        assert json.loads(viewer.recv(FUSE_SECONDS))["id"] == "\ud801"
     assert "Traceback" not in gateway.stderr()
+
+
+WORDS = [f"<{number}>" for number in range(12)]
+TALKS: dict[str, Any] = {
+    "turns": [
+        [{"say": word} for word in WORDS] + [{"result": "end_turn"}],
+        [{"say": "Again."}, {"result": "end_turn"}],
+    ],
+    "sessions": "resume",
+}
+
+
+class Stream:
+    """What came on a session's stream."""
+
+    def __init__(self, answer: http.client.HTTPResponse) -> None:
+        self.answer = answer
+        self.events: list[tuple[str, dict[str, Any]]] = []
+
+    def until_answer(self, request: int) -> None:
+        """Read up to the answer to a request."""
+        while not self.events or self.events[-1][1].get("id") != request:
+            self.read(1)
+
+    def read(self, count: int) -> None:
+        """Read so many events."""
+        self.events += [next_event(self.answer) for _ in range(count)]
+
+    @property
+    def text(self) -> str:
+        """What the agent has written there."""
+        updates = [frame.get("params", {}).get("update", {}) for _, frame in self.events]
+        chunks = [each for each in updates if each.get("sessionUpdate") == "agent_message_chunk"]
+        return "".join(each["content"]["text"] for each in chunks)
+
+
+class Conversation:
+    """A connection over HTTP with a session, and its streams."""
+
+    def __init__(self, caller: Caller, session: str = "") -> None:
+        self.caller = caller
+        self.name = caller.connect()
+        self.own = caller.stream(self.name)
+        self.session = session
+        opening = caller._gateway.opening()
+        if not session:
+            caller.request(self.name, 1, "session/new", **opening)
+            self.session = next_message(self.own)["result"]["sessionId"]
+
+    def load(self) -> None:
+        opening = self.caller._gateway.opening(sessionId=self.session)
+        self.caller.request(self.name, 1, "session/load", **opening)
+
+    def prompt(self, request: int) -> None:
+        text = [{"type": "text", "text": "go"}]
+        self.caller.request(
+            self.name, request, "session/prompt", sessionId=self.session, prompt=text
+        )
+
+    def stream(self, last: str = "") -> Stream:
+        return Stream(self.caller.stream(self.name, self.session, last))
+
+
+@pytest.fixture(scope="module")
+def converse(serve_all: Serve) -> Iterator[Callable[..., Conversation]]:
+    """Connections over HTTP to one gateway."""
+    with contextlib.closing(Caller(serve_all(TALKS))) as caller:
+        yield lambda session="": Conversation(caller, session)
+
+
+def test_a_stream_resumes_after_the_last_received_event_wherever_it_was_cut(
+    converse: Callable[[], Conversation],
+) -> None:
+    talk = converse()
+    whole = talk.stream()
+    talk.prompt(2)
+    whole.read(3)
+    # Who names its last event while another reads gets what waits, once.
+    second = talk.stream(whole.events[1][0])
+    second.until_answer(2)
+    assert second.events[0] == whole.events[2]
+    whole.events = whole.events[:2] + second.events
+    assert whole.text == "".join(WORDS)
+    assert len({name for name, _ in whole.events}) == len(whole.events)
+    for had in range(len(whole.events)):
+        rest = talk.stream(whole.events[had][0])
+        rest.read(len(whole.events) - had - 1)
+        assert rest.events == whole.events[had + 1 :]
+    talk.prompt(3)
+    rest = talk.stream(whole.events[-1][0])
+    rest.until_answer(3)
+    assert rest.text == "Again."
+
+
+def test_the_next_load_begins_at_an_event_of_an_earlier_connection(
+    converse: Callable[..., Conversation],
+) -> None:
+    before = converse()
+    had = before.stream()
+    before.prompt(2)
+    had.read(5)
+    after = converse(before.session)
+    rest = after.stream(had.events[-1][0])
+    after.load()
+    assert "result" in next_message(after.own)
+    while not rest.text.endswith(WORDS[-1]):
+        rest.read(1)
+    assert had.text + rest.text == "".join(WORDS)
+
+
+def test_an_invalid_event_id_is_refused_like_a_bad_cursor(
+    converse: Callable[[], Conversation],
+) -> None:
+    talk = converse()
+    stream = talk.stream()
+    talk.prompt(2)
+    stream.until_answer(2)
+    epoch, _, seq = stream.events[-1][0].partition(":")
+    for wrong in ("x", f"{epoch}:{int(seq) + 999}"):
+        answer = talk.stream(wrong).answer
+        assert answer.status == 400, wrong
+        assert json.loads(answer.read())["error"]["code"] == -32602
+    again = talk.stream(f"another:{seq}")
+    again.until_answer(2)
+    assert again.events[0][1]["params"]["update"]["_meta"]["lastword"]["reset"] == "epoch"
+    assert again.text == "".join(WORDS)

@@ -1,7 +1,8 @@
-"""`lastword gateway --continue-at-reset`: a turn goes on when its limit ends, whoever looks on."""
+"""Limits of a provider and of spending, as each session meets them, whoever looks on."""
 
 from __future__ import annotations
 
+import json
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -9,30 +10,22 @@ import pytest
 
 from tests.kit.gateway.agents import prompts_in
 from tests.kit.gateway.api import ApiClient
-from tests.kit.gateway.serving import until
-from tests.kit.gateway.viewing import TYPED, ViewerClient
+from tests.kit.gateway.serving import agent, until
+from tests.kit.gateway.viewing import TYPED, ViewerClient, failure_of
+from tests.process.gateway.test_quality import seen
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from pathlib import Path
 
-    from tests.kit.gateway.serving import Gateway
-
-    Serve = Callable[..., Gateway]
+    from tests.kit.gateway.serving import Gateway, Serve
 
 GOES_ON = ("--continue-at-reset", "--continue-with", "Go on.")
 
 
-@pytest.fixture
-def limited(serve: Serve, tmp_path: Path) -> Callable[..., Gateway]:
-    """Start a gateway before an agent whose sessions run into a limit."""
-
-    def start(count: int, seconds: object, *words: str, options: tuple[str, ...] = GOES_ON) -> Any:
-        agent = [sys.executable, "-m", "tests.kit.gateway.agents", "limited"]
-        command = [*agent, str(tmp_path / "prompts"), str(count), str(seconds), *words]
-        return serve("", *options, command=command)
-
-    return start
+def limited(serve: Serve, path: Path, seconds: int) -> Gateway:
+    """Start a gateway before an agent the first prompt of whose sessions runs into a limit."""
+    words = ("limited", str(path / "prompts"), "1", str(seconds))
+    return serve("", *GOES_ON, command=[sys.executable, "-m", "tests.kit.gateway.agents", *words])
 
 
 def texts(path: Path) -> list[str]:
@@ -45,9 +38,8 @@ class Waiting:
 
     def __init__(self, gateway: Gateway, viewer: ViewerClient) -> None:
         self.id = viewer.new(gateway.root)
-        self.known = viewer.known
         self.prompt = viewer.prompt(self.id)
-        life = viewer.find(lambda frame: word_of(frame) == "limit_wait")
+        life = viewer.find(lambda frame: word_of(frame) == "limit_wait" and self.id in str(frame))
         self.until_epoch_ms = life["params"]["facts"]["until_epoch_ms"]
 
 
@@ -62,12 +54,11 @@ def viewing(gateway: Gateway, **how: Any) -> ViewerClient:
     return ViewerClient(gateway, capabilities=TYPED, replay=True, **how)
 
 
-def test_a_turn_continues_without_a_viewer(limited: Any, tmp_path: Path) -> None:
-    gateway = limited(1, 3)
+def test_a_turn_continues_without_a_viewer(serve: Serve, tmp_path: Path) -> None:
+    gateway = limited(serve, tmp_path, 3)
     with viewing(gateway) as viewer:
         session = Waiting(gateway, viewer)
-    until("it has gone on", lambda: len(texts(tmp_path)) == 2)
-    assert texts(tmp_path) == ["go", "Go on."]
+    until("it has gone on", lambda: texts(tmp_path) == ["go", "Go on."])
     with viewing(gateway) as viewer:
         viewer.load(session.id, gateway.root)
         viewer.find(lambda frame: "Done." in str(frame))
@@ -76,11 +67,12 @@ def test_a_turn_continues_without_a_viewer(limited: Any, tmp_path: Path) -> None
 
 
 @pytest.mark.processes
-def test_a_viewer_that_comes_during_the_wait_sees_its_end_and_may_cancel_it(
-    limited: Any, tmp_path: Path
+def test_a_viewer_that_comes_during_the_wait_sees_its_end_and_may_cancel_it_in_any_process(
+    serve: Serve, tmp_path: Path
 ) -> None:
-    gateway = limited(1, 3600)
+    gateway = limited(serve, tmp_path, 3600)
     with viewing(gateway) as viewer:
+        later = Waiting(gateway, viewer)
         session = Waiting(gateway, viewer)
         assert "a turn continues" in gateway.tell("status").stdout
         view = ApiClient(gateway).json(f"/v1/sessions/{session.id}")["session"]
@@ -92,64 +84,64 @@ def test_a_viewer_that_comes_during_the_wait_sees_its_end_and_may_cancel_it(
             (retry,) = typed.updates("agent_retry")
             assert retry["error"]["reset_at_epoch_ms"] == session.until_epoch_ms
             stock.find(lambda frame: "The turn continues" in str(frame))
-            typed.send({"method": "session/cancel", "params": {"sessionId": session.id}})
+            typed.cancel(session.id)
         assert viewer.answer(session.prompt)["result"] == {"stopReason": "cancelled"}
-        assert "continues" not in gateway.tell("status").stdout
         kinds = [event["kind"] for event in ApiClient(gateway).events(session.id)]
         assert kinds.count("limit_wait") == 1
-    assert texts(tmp_path) == ["go"]
-
-
-@pytest.mark.processes
-def test_a_wait_survives_all_processes_and_the_agent_gets_one_prompt(
-    limited: Any, tmp_path: Path
-) -> None:
-    gateway = limited(1, 12, "silent")
-    with viewing(gateway) as viewer:
-        session = Waiting(gateway, viewer)
-    gateway.crash()
-    until("it has gone on", lambda: len(texts(tmp_path)) == 2)
-    with viewing(gateway) as viewer:
-        viewer.load(session.id, gateway.root)
-        viewer.find(lambda frame: "Done." in str(frame))
-        viewer.answer(viewer.prompt(session.id, "next"))
-    assert texts(tmp_path) == ["go", "go", "next"]
-
-
-@pytest.mark.processes
-def test_a_waiting_client_gets_its_answer_from_the_next_process(
-    limited: Any, tmp_path: Path
-) -> None:
-    gateway = limited(1, 12)
-    with viewing(gateway) as viewer:
-        session = Waiting(gateway, viewer)
-    gateway.crash()
-    with viewing(gateway, known=session.known) as viewer:
-        viewer.load(session.id, gateway.root)
-        again = {"sessionId": session.id, "prompt": [{"type": "text", "text": "go"}]}
-        viewer.request("session/prompt", again, id_=session.prompt)
-        assert viewer.answer(session.prompt)["result"] == {"stopReason": "end_turn"}
-    assert texts(tmp_path) == ["go", "Go on."]
-
-
-@pytest.mark.processes
-def test_a_cancel_in_the_next_process_ends_the_wait(limited: Any, tmp_path: Path) -> None:
-    gateway = limited(1, 3600)
-    with viewing(gateway) as viewer:
-        session = Waiting(gateway, viewer)
     gateway.crash()
     with viewing(gateway) as viewer:
-        viewer.load(session.id, gateway.root)
+        viewer.load(later.id, gateway.root)
         viewer.find(lambda frame: word_of(frame) == "restored")
-        viewer.send({"method": "session/cancel", "params": {"sessionId": session.id}})
+        viewer.cancel(later.id)
         viewer.find(lambda frame: frame.get("method") == "_lastword/ended")
-        viewer.answer(viewer.prompt(session.id, "next"))
-    assert texts(tmp_path) == ["go", "next"]
+        assert "continues" not in gateway.tell("status").stdout
+        viewer.turn(later.id, "next")
+    assert texts(tmp_path) == ["go", "go", "next"]
     assert not list((gateway.state / "gateway" / "sessions").glob("*.wait"))
 
 
-def test_a_turn_fails_at_once_without_the_option_to_wait(limited: Any) -> None:
-    gateway = limited(1, 3600, options=())
+@pytest.mark.processes
+def test_a_waiting_client_gets_its_answer_from_the_next_process_and_the_agent_one_prompt(
+    serve: Serve, tmp_path: Path
+) -> None:
+    gateway = limited(serve, tmp_path, 12)
+    with viewing(gateway) as before:
+        session = Waiting(gateway, before)
+    gateway.crash()
+    with viewing(gateway, known=before.known) as viewer:
+        viewer.load(session.id, gateway.root)
+        viewer.prompt(session.id, id_=session.prompt)
+        assert viewer.answer(session.prompt)["result"] == {"stopReason": "end_turn"}
+        viewer.turn(session.id, "next")
+    assert texts(tmp_path) == ["go", "Go on.", "next"]
+
+
+def reason(answer: dict[str, Any]) -> str:
+    """Why a turn failed."""
+    failure = failure_of(answer)
+    return f"{failure['type']} {failure['reason']} {failure['phase']}"
+
+
+@pytest.mark.processes
+def test_an_unattended_session_is_stopped_at_its_spend_limit_and_stays_so_when_it_is_restored(
+    serve: Serve, tmp_path: Path
+) -> None:
+    cost = {"amount": 1, "currency": "USD"}
+    update = {"sessionUpdate": "usage_update", "used": 1, "size": 9, "cost": cost}
+    turn = [{"say": "Some work."}, {"update": update}, {"silence": True}]
+    script = tmp_path / "costly.json"
+    script.write_text(json.dumps({"sessions": "load", "turns": [turn]}))
+    gateway = serve("", "--spend-limit=1USD", command=agent("--file", str(script)))
     with viewing(gateway) as viewer:
-        answer = viewer.answer(viewer.prompt(viewer.new(gateway.root)))
-        assert answer["error"]["data"]["agent_error"]["type"] == "rate_limit"
+        session = viewer.new(gateway.root)
+        viewer.prompt(session)
+    seen(gateway, "it is stopped", lambda now: now("turns_total", outcome="failed") == 1)
+    metrics = seen(gateway, "its cost", lambda now: now("cost_total", currency="USD") == 1)
+    assert metrics("sessions", state="idle") == 1
+    until("it is written down", lambda: "USD" in (gateway.state / "spending.json").read_text())
+    gateway.crash()
+    with viewing(gateway) as viewer:
+        viewer.load(session, gateway.root)
+        assert reason(viewer.turn(session)) == "budget spend_limit before_request"
+        stopped = viewer.turn(viewer.new(gateway.root))
+        assert reason(stopped) == "budget spend_limit mid_output"

@@ -12,18 +12,11 @@ from typing import TYPE_CHECKING
 import pytest
 
 from lastword.gateway.log.sqlite import SqliteLog
-from tests.kit.gateway import serving
-from tests.kit.gateway.late_gateway import IS_AWAY
-from tests.kit.gateway.viewing import ViewerClient
-from tests.kit.patience import FUSE_SECONDS
+from tests.kit.gateway.viewing import ViewerClient, has_ended_well
 from tests.kit.places import ROOT
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from tests.kit.gateway.serving import Gateway
-
-    Serve = Callable[..., Gateway]
+    from tests.kit.gateway.serving import Serve
 
 WRITER = """
 import sys
@@ -33,26 +26,6 @@ log = SqliteLog(sys.argv[1])
 print(log.epoch, flush=True)
 while True:
     print(log.append([out(text="x" * 500), out("plan")]), flush=True)
-"""
-FULL = """
-import resource, signal, sys
-from lastword.gateway.viewing.reader import Reader
-from lastword.gateway.log.session_log import LastingLog
-from lastword.gateway.log.sqlite import SqliteLog
-from tests.kit.gateway.entries_made import out
-signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-log = LastingLog(SqliteLog(sys.argv[1]))
-epoch, reader = log.epoch, Reader(log, 0)
-resource.setrlimit(resource.RLIMIT_FSIZE, (200_000, 200_000))
-for _ in range(2000):
-    log.append([out(text="x" * 500), out("plan")])
-seen = []
-while not (pulled := reader.pull()).is_empty:
-    assert pulled.gap is None
-    seen += [seq for seq, _ in pulled.entries]
-assert seen == list(range(1, 4001)), len(seen)
-assert log.failed and log.epoch != epoch
-print(log.failed)
 """
 
 
@@ -82,23 +55,6 @@ def test_entries_that_append_returned_for_survive_a_kill(tmp_path: Path) -> None
         log._db.close()  # as it is, for the next one
 
 
-def test_a_file_at_its_size_limit_loses_nothing_to_readers(tmp_path: Path) -> None:
-    done = subprocess.run(
-        [sys.executable, "-c", FULL, str(tmp_path / "log.db")],
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=FUSE_SECONDS,
-        cwd=ROOT,
-    )
-    assert done.returncode == 0, done.stderr
-    assert "disk" in done.stdout
-    log = SqliteLog(str(tmp_path / "log.db"))
-    assert log.set_aside == ""
-    assert 0 < log.head < 4000
-    log.close()
-
-
 def test_a_session_is_refused_where_no_log_can_be_written_and_the_agent_stays(
     serve: Serve,
 ) -> None:
@@ -110,29 +66,14 @@ def test_a_session_is_refused_where_no_log_can_be_written_and_the_agent_stays(
         sessions = gateway.state / "gateway" / "sessions"
         sessions.rename(sessions.with_name("away"))
         sessions.touch()  # a file where the folder should be
-        params = {"cwd": str(gateway.root), "mcpServers": []}
-        refused = viewer.answer(viewer.request("session/new", params))
-        told = refused["error"]["data"]["agent_error"]
+        told = viewer.failure("session/new", gateway.opening())
         assert (told["reason"], told["type"]) == ("log_unwritable", "internal")
         # The session that is open goes on, and the agent that is ready is not lost.
         viewer.allow(asked)
-        assert viewer.answer(prompt)["result"]["stopReason"] == "end_turn"
+        assert has_ended_well(viewer.answer(prompt))
         sessions.unlink()
         sessions.with_name("away").rename(sessions)
         assert viewer.new(gateway.root) != session
-
-
-@pytest.mark.processes
-def test_a_session_is_refused_without_a_store_as_without_a_disk(
-    serve: Serve, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(serving, "GATEWAY", serving.LATE_GATEWAY)
-    gateway = serve("healthy", variables={IS_AWAY: "1"})
-    with ViewerClient(gateway) as viewer:
-        params = {"cwd": str(gateway.root), "mcpServers": []}
-        refused = viewer.answer(viewer.request("session/new", params))
-    assert refused["error"]["data"]["agent_error"]["reason"] == "log_unwritable"
-    assert "the store is away" in gateway.stderr()
 
 
 @pytest.mark.processes
@@ -142,16 +83,13 @@ def test_a_session_continues_on_a_full_disk_and_its_viewers_see_all(serve: Serve
     gateway = serve({"turns": [[*turn, {"result": "end_turn"}]]})
     with ViewerClient(gateway, replay=True) as viewer:
         session = viewer.new(gateway.root)
-        (holder,) = [each for each in gateway.holders() if each["sessions"]]
-        epoch = holder["sessions"][0]["epoch"]
-        resource.prlimit(holder["pid"], resource.RLIMIT_FSIZE, (150_000, 150_000))
-        answer = viewer.answer(viewer.prompt(session))
-        assert answer["result"]["stopReason"] == "end_turn"
-        said = [each["content"]["text"] for each in viewer.updates("agent_message_chunk")]
-        assert [text.partition("x")[0] for text in said] == [f"<{n}>" for n in range(words)]
+        held = gateway.session(session)
+        resource.prlimit(held["pid"], resource.RLIMIT_FSIZE, (150_000, 150_000))
+        assert has_ended_well(viewer.turn(session))
+        assert [text.partition("x")[0] for text in viewer.said] == [f"<{n}>" for n in range(words)]
         told = viewer.find(lambda frame: "log_reset" in str(frame))
         assert told["params"]["facts"]["reason"] == "disk"
-        assert told["params"]["facts"]["epoch"] != epoch
+        assert told["params"]["facts"]["epoch"] != held["epoch"]
         assert viewer.seqs() == sorted(set(viewer.seqs()))
 
 
@@ -160,9 +98,8 @@ def test_a_session_whose_file_was_damaged_reports_it_under_a_new_epoch(serve: Se
     gateway = serve({"turns": [[{"say": "One."}, {"result": "end_turn"}]], "sessions": "resume"})
     before = ViewerClient(gateway, replay=True)
     session = before.new(gateway.root)
-    before.answer(before.prompt(session))
-    (holder,) = [each for each in gateway.holders() if each["sessions"]]
-    epoch = holder["sessions"][0]["epoch"]
+    before.turn(session)
+    epoch = gateway.session(session)["epoch"]
     gateway.kill()
     (file,) = (gateway.state / "gateway" / "sessions").glob("*.db")
     file.write_bytes(b"no database " * 1000)

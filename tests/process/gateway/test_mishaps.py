@@ -1,7 +1,8 @@
-"""What befalls a gateway from outside: signals in a row, a deleted folder, a killed process."""
+"""What befalls a gateway from outside: signals in a row, a deleted folder, orphans to bury."""
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import os
 import shutil
@@ -9,22 +10,29 @@ import signal
 import socket
 import subprocess
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING
+from unittest import mock
 
 import pytest
 from websockets.exceptions import WebSocketException
 from websockets.sync.client import connect
 
+from lastword.cli.gateway.holder import holder_of
+from lastword.gateway.front.holders import Holders, StartError
 from lastword.gateway.run_folder import PidFile, pid_of
-from tests.kit.gateway.serving import Gateway, until
+from lastword.gateway.settings.values import HolderSettings
+from tests.kit.gateway.serving import GATEWAY, Gateway, Place, agent, is_running, until
 from tests.kit.gateway.viewing import ViewerClient
+from tests.kit.installs import give_up
 from tests.kit.patience import FUSE_SECONDS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from pathlib import Path
+    from collections.abc import Iterator
 
-    Serve = Callable[..., Gateway]
+    from lastword.gateway.holder.process import Holder
+    from lastword.gateway.holder.quality import HolderQuality
+    from tests.kit.gateway.serving import Serve
 
 pytestmark = pytest.mark.processes
 
@@ -38,10 +46,6 @@ print(flush=True)
 while True:
     pid_of(sys.argv[1])
 """
-
-
-def serves(gateway: Gateway) -> int:
-    return gateway.stderr().count("serving at ")
 
 
 def descriptors(pid: int) -> int:
@@ -102,21 +106,16 @@ def test_sessions_survive_the_deletion_of_the_run_folder(serve: Serve) -> None:
         until("it is found", lambda: [holder["pid"] for holder in gateway.holders()] == pids)
         with ViewerClient(gateway) as another:
             another.load(session, gateway.root)
-            another.answer(another.prompt(session))
+            another.turn(session)
             listed = another.result("session/list", {})["sessions"]
         assert [each["sessionId"] for each in listed] == [session]
         assert held[0]["pid"] in [holder["pid"] for holder in gateway.holders()]
-        until("the other viewer has left", lambda: _controllers(gateway) == [1])
+        until("the other has left", lambda: gateway.session(session)["controllers"] == 1)
         folder = next(gateway.runtime.glob("lastword/*"))
         assert folder.stat().st_mode & 0o777 == 0o700
         assert all(each.stat().st_mode & 0o777 == 0o600 for each in folder.glob("*.sock"))
-    assert gateway.tell("reload").returncode == 0
-    until("it serves again", lambda: serves(gateway) == 2)
+    gateway.reload()
     until("it is known still", lambda: gateway.tell("status").returncode == 0)
-
-
-def _controllers(gateway: Gateway) -> list[int]:
-    return [each["controllers"] for holder in gateway.holders() for each in holder["sessions"]]
 
 
 def test_viewers_that_leave_before_the_agents_start_leave_nothing_open(serve: Serve) -> None:
@@ -152,19 +151,125 @@ def _over_http(gateway: Gateway) -> Iterator[None]:
         yield
 
 
-@pytest.fixture
-def looking(tmp_path: Path) -> Iterator[Path]:
-    """A run folder that is looked at all the time."""
+def test_a_front_can_start_while_another_process_reads_its_pid_file(tmp_path: Path) -> None:
     words = [sys.executable, "-c", LOOKS_ALL_THE_TIME, str(tmp_path)]
     with subprocess.Popen(words, stdout=subprocess.PIPE) as looks:
         assert looks.stdout is not None
         looks.stdout.readline()
-        yield tmp_path
+        for _ in range(100):
+            file = PidFile(str(tmp_path))
+            assert pid_of(str(tmp_path)) == os.getpid()
+            os.close(file.number)
         looks.kill()
 
 
-def test_a_front_can_start_while_another_process_reads_its_pid_file(looking: Path) -> None:
-    for _ in range(100):
-        file = PidFile(str(looking))
-        assert pid_of(str(looking)) == os.getpid()
-        os.close(file.number)
+def test_a_holder_that_cannot_start_is_a_typed_error(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    settings = HolderSettings(run_folder=str(tmp_path), log_folder=str(tmp_path), command=["agent"])
+
+    def made(given: HolderSettings, quality: HolderQuality, _fleet: object) -> Holder:
+        holder = holder_of(given, quality)
+        holder.agent = mock.Mock(start=mock.AsyncMock(side_effect=ValueError("a bug")))
+        return holder
+
+    with pytest.raises(StartError) as failed:
+        asyncio.run(Holders(settings, made).spare({}))
+    error = failed.value.error
+    failure = error["data"]["agent_error"]
+    assert (failure["type"], failure["reason"]) == ("agent_crash", "holder_ended")
+    assert error["message"].endswith(".")
+    assert "errno" not in error["message"].lower()
+    assert "a bug in lastword ended an agent" in capsys.readouterr().err
+
+
+UNSHARE = ("unshare", "--map-root-user", "--pid", "--fork", "--kill-child", "--mount-proc")
+
+
+class Contained(Place):
+    """A gateway whose front is the first process of a namespace, as that of a container is.
+
+    The kernel keeps from such a process every signal that it does not handle, and hands it whatever
+    is left behind. Words to the gateway are said inside, as `docker exec` does: outside, its number
+    is another process'.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(folder)
+        options = ("--listen", "127.0.0.1:0", "--root", str(self.root), "--")
+        with (folder / "stderr").open("wb") as file:
+            self.outer = subprocess.Popen(
+                [*UNSHARE, *GATEWAY, *options, *agent("healthy")],
+                stdin=subprocess.DEVNULL,
+                stderr=file,
+                env=self.environment,
+            )
+        until("the front serves", lambda: self.starts == 1)
+        self.url = self.stderr().partition("serving at ")[2].partition("\n")[0]
+        self.port = int(self.url.rpartition(":")[2].partition("/")[0])
+
+    @property
+    def starts(self) -> int:
+        """How often a front began to serve."""
+        assert self.outer.poll() is None, self.stderr()
+        return self.stderr().count("serving at ")
+
+    @property
+    def first(self) -> int:
+        """The first process, by its number outside."""
+        children = Path(f"/proc/{self.outer.pid}/task/{self.outer.pid}/children")
+        return int(children.read_text(encoding="ascii"))
+
+    @property
+    def children(self) -> list[int]:
+        """The children of the first process, by their numbers outside."""
+        found = []
+        for stat in Path("/proc").glob("[0-9]*/stat"):
+            with contextlib.suppress(OSError):  # it has gone since
+                if int(stat.read_bytes().rpartition(b")")[2].split()[1]) == self.first:
+                    found.append(int(stat.parent.name))
+        return found
+
+    def tell(self, word: str) -> None:
+        """Say a word to the gateway, in the namespace."""
+        enter = ("nsenter", "--target", str(self.first), "--user", "--pid", "--mount")
+        told = (*GATEWAY, word, "--port", str(self.port))
+        subprocess.run(
+            [*enter, "--preserve-credentials", "--", *told],
+            check=True,
+            timeout=FUSE_SECONDS,
+            env=self.environment,
+        )
+
+
+@pytest.fixture
+def contained(tmp_path: Path) -> Iterator[Contained]:
+    """One that is gone afterwards, whatever is still in it."""
+    if subprocess.run([*UNSHARE, "true"], capture_output=True, check=False).returncode:
+        give_up("no namespace of processes can be made here.")
+    found = Contained(tmp_path)
+    yield found
+    if found.outer.poll() is None:
+        os.kill(found.first, signal.SIGKILL)  # its namespace goes with it
+    found.outer.wait(FUSE_SECONDS)
+    shutil.rmtree(found.runtime, ignore_errors=True)
+
+
+def test_the_first_process_reloads_reaps_orphans_and_stops(contained: Contained) -> None:
+    first = contained.first
+    with ViewerClient(contained) as viewer:  # type: ignore[arg-type]
+        session = viewer.new(contained.root)
+        viewer.turn(session)
+        contained.tell("reload")
+        assert viewer.closed()[0] == 1012
+    until("the newer front serves", lambda: contained.starts == 2)
+    assert contained.first == first
+    with ViewerClient(contained, known=viewer.known) as viewer:  # type: ignore[arg-type]
+        viewer.load(session, contained.root)
+        viewer.turn(session)
+        # What an agent that is killed leaves behind is the first process' to bury.
+        viewer.result("session/close", {"sessionId": session})
+        until("nobody is left unburied", lambda: all(map(is_running, contained.children)))
+    contained.tell("stop")
+    assert contained.outer.wait(FUSE_SECONDS) == 0
+    until("all of it is gone", lambda: not is_running(first))

@@ -6,47 +6,29 @@ import asyncio
 import contextlib
 import itertools
 import json
-import sys
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from websockets.sync.client import connect
 
 from lastword.gateway.viewing.reader import Role
+from tests.kit.gateway.agents import noted, noting
 from tests.kit.gateway.editor import connected
 from tests.kit.gateway.serving import until
 from tests.kit.gateway.viewing import ViewerClient
-from tests.kit.patience import FUSE_SECONDS
 from tests.kit.rows import every
-from tests.process.gateway.test_http import EVENTS, JSON, Caller, lines_of, next_message
+from tests.process.gateway.test_http import JSON, Caller, lines_of, next_message
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from tests.kit.gateway.serving import Gateway
-
-    Serve = Callable[..., Gateway]
+    from tests.kit.gateway.serving import Gateway, Serve
 
 BREAKS = ["\n", "\r", "\r\n", "\n\n", " \r \n ", "\t\n"]
 COUNT = itertools.count(1000)
-
-
-def noting(path: Path, *words: str) -> list[str]:
-    """The command of the agent that notes what reaches it."""
-    return [sys.executable, "-m", "tests.kit.gateway.agents", "noting", str(path), *words]
-
-
-def noted(path: Path) -> list[str]:
-    """The lines that reached it, of all its processes."""
-    return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
-
-
-def methods(path: Path) -> list[str]:
-    """The methods of those lines, each of which is one message; agents are also kept ready."""
-    found = [json.loads(line).get("method") for line in noted(path)]
-    return [method for method in found if method != "initialize"]
+LAST = 1000
+"""The id of a last request, whose answer comes after all others of who answers it."""
 
 
 class Setting:
@@ -67,15 +49,15 @@ class Setting:
         """A token for the other session."""
         return self.gateway.token(session=self.other)
 
-    def params(self) -> dict[str, Any]:
-        """What opens and loads a session of this gateway."""
-        return {"cwd": str(self.gateway.root), "mcpServers": []}
-
     def is_settled(self) -> list[str]:
-        """The methods that have reached the agent, once all before now has."""
+        """The methods that have reached the agent, once all before now has.
+
+        Each is one message; agents are also kept ready.
+        """
         before = next(COUNT)
         self.owner.result("session/set_mode", {"sessionId": self.session, "modeId": str(before)})
-        return methods(self.path)
+        found = [each.get("method", "") for each in noted(self.path)]
+        return [method for method in found if method != "initialize"]
 
 
 @pytest.fixture(scope="module")
@@ -92,16 +74,13 @@ def setting(serve_all: Serve, tmp_path_factory: pytest.TempPathFactory) -> Itera
 def over_websocket(
     gateway: Gateway, token: str, texts: list[str], session: str = "", last: str = "session/list"
 ) -> list[Any]:
-    """Send the texts after `initialize`, and read until the gateway answers a last request."""
-    url = f"ws://127.0.0.1:{gateway.port}/v1/sessions/{session}/ws" if session else gateway.url
-    headers = {"Authorization": f"Bearer {token}"}
-    with connect(url, additional_headers=headers, open_timeout=FUSE_SECONDS) as viewer:
-        for text in [HELLO, *texts, request(last)]:
-            viewer.send(text)
-        answers: list[Any] = []
-        while not answers or answers[-1].get("id") != "last":
-            answers.append(json.loads(viewer.recv(FUSE_SECONDS)))
-        return answers
+    """Send the texts, and read until the gateway answers a last request."""
+    with ViewerClient(gateway, token=token, session=session) as viewer:
+        viewer.frames.clear()
+        for text in texts:
+            viewer._socket.send(text)
+        viewer.answer(viewer.request(last, {}, id_=LAST))
+        return viewer.frames
 
 
 def over_http(
@@ -109,32 +88,33 @@ def over_http(
 ) -> list[Any]:
     """Post the texts, and read what is answered at once and on the connection's own stream."""
     with contextlib.closing(Caller(gateway, token)) as caller:
-        named = {"Acp-Connection-Id": caller.connect()}
-        stream = caller.ask("GET", headers=named | EVENTS)
+        link = caller.connect()
+        stream = caller.stream(link)
         answers: list[Any] = []
-        for text in [*texts, request(last)]:
-            posted = caller.ask("POST", text.encode(), JSON | named)
+        for text in texts:
+            posted = caller.ask("POST", text.encode(), JSON | {"Acp-Connection-Id": link})
             body = posted.read()
             if posted.status != 202:
                 answers.append(json.loads(body))
-        while not answers or answers[-1].get("id") != "last":
+        caller.request(link, LAST, last)
+        while not answers or answers[-1].get("id") != LAST:
             answers.append(next_message(stream))
         return answers
 
 
-HELLO = json.dumps(
-    {
-        "jsonrpc": "2.0",
-        "id": "hello",
-        "method": "initialize",
-        "params": {"protocolVersion": 1, "clientCapabilities": {}},
-    }
-)
+def over_connect(gateway: Gateway, token: str, texts: list[str]) -> list[Any]:
+    """Write the texts to `lastword connect`, as an editor does."""
 
+    async def play() -> list[Any]:
+        async with connected(gateway.url, token) as editor:
+            await editor.call("initialize", {"protocolVersion": 1, "clientCapabilities": {}})
+            assert editor.process.stdin is not None
+            for text in texts:
+                editor.process.stdin.write(text.encode() + b"\n")
+            await editor.call("_last", {})
+            return editor.frames
 
-def request(method: str) -> str:
-    """A last request, whose answer comes after all others of who answers it."""
-    return json.dumps({"jsonrpc": "2.0", "id": "last", "method": method, "params": {}})
+    return asyncio.run(play())
 
 
 def injected(setting: Setting) -> list[dict[str, Any]]:
@@ -184,8 +164,8 @@ def test_an_allowed_frame_cannot_carry_a_forbidden_one(
 ) -> None:
     token = getattr(setting, role)()
     session = setting.session if role == "observer" else setting.other
-    params = {"sessionId": session} | setting.params()
-    carrier = {"jsonrpc": "2.0", "id": 7, "method": "session/load", "params": params}
+    carrier = {"jsonrpc": "2.0", "id": 7, "method": "session/load"}
+    carrier |= {"params": setting.gateway.opening(sessionId=session)}
     texts = [text for inner in injected(setting) for text in carried(carrier, inner)]
     before = setting.is_settled()
     sessions = len(setting.gateway.holders())
@@ -199,20 +179,6 @@ def test_an_allowed_frame_cannot_carry_a_forbidden_one(
     assert ids.count(7) + ids.count(None) >= len(texts) / 2, "texts were not answered"
     assert setting.is_settled() == [*before, "session/set_mode"]
     assert len(setting.gateway.holders()) <= sessions + 1  # of the spare that is made for it
-
-
-def over_connect(gateway: Gateway, token: str, texts: list[str]) -> list[Any]:
-    """Write the texts to `lastword connect`, as an editor does."""
-
-    async def play() -> list[Any]:
-        async with connected(gateway.url, token) as editor:
-            assert editor.process.stdin is not None
-            for text in [HELLO, *texts, request("_last")]:
-                editor.process.stdin.write(text.encode() + b"\n")
-            await editor.wait_for(lambda each: [f for f in each.frames if f.get("id") == "last"])
-            return editor.frames
-
-    return asyncio.run(play())
 
 
 @every("transport", ["websocket", "http", "connect"])
@@ -237,9 +203,9 @@ def test_a_controllers_frame_reaches_the_agent_as_one_line_however_it_is_formatt
     # A request of no session's goes to the agent of this link, and is answered by it.
     answers = ways[transport](setting.gateway, setting.gateway.token(), texts)
     results = {answer["id"] for answer in answers if answer.get("result") == {}}
-    assert results == {"f0", "f1", "f2", "last"}
-    arrived = [json.loads(line) for line in noted(setting.path)[before:]]
-    assert [each["params"]["value"] for each in arrived if each["method"] == "_note"] == values
+    assert results >= {"f0", "f1", "f2"}
+    arrived = [each["params"] for each in noted(setting.path)[before:] if each["method"] == "_note"]
+    assert [each["value"] for each in arrived] == values
 
 
 @every(
@@ -264,21 +230,14 @@ def test_an_ambiguous_frame_is_refused(setting: Setting, text: str, says: str) -
 def test_line_ends_within_an_agents_frame_do_not_break_an_event_stream(setting: Setting) -> None:
     gateway = setting.gateway
     update = {"sessionUpdate": "plan", "entries": []}
-    frame = json.dumps(
-        {
-            "jsonrpc": "2.0",
-            "method": "session/update",
-            "params": {"sessionId": "SESSION", "update": update},
-        }
-    ).replace(", ", ",\r")
+    params = {"sessionId": "SESSION", "update": update}
+    frame = json.dumps({"jsonrpc": "2.0", "method": "session/update", "params": params})
     with ViewerClient(gateway) as viewer, contextlib.closing(Caller(gateway)) as caller:
         session = viewer.new(gateway.root)
-        viewer.answer(viewer.prompt(session, f"say {frame}"))
-        named = {"Acp-Connection-Id": caller.connect()}
-        loads = {"sessionId": session, "cwd": str(gateway.root), "mcpServers": []}
-        load = {"jsonrpc": "2.0", "id": 1, "method": "session/load", "params": loads}
-        stream = caller.ask("GET", headers=named | EVENTS | {"Acp-Session-Id": session})
-        assert caller.ask("POST", json.dumps(load).encode(), JSON | named).status == 202
+        viewer.turn(session, f"say {frame.replace(', ', f',{chr(13)}')}")
+        link = caller.connect()
+        stream = caller.stream(link, session)
+        caller.request(link, 1, "session/load", **gateway.opening(sessionId=session))
         for line in lines_of(stream):
             assert b"\r" not in line
             if line.startswith(b"data: ") and b'"plan"' in line:
@@ -292,8 +251,8 @@ def test_no_process_splits_a_frame_that_another_joined(setting: Setting) -> None
     before = setting.is_settled()
     for gap in ["\n", "\r", "\x0b", "\x0c", "\x1c", "\x85", "\u2028", "\u2029", "\x00"]:
         text = f"{gap}{frame}{gap}"
-        setting.owner.answer(setting.owner.prompt(setting.session, text))
-        assert json.loads(noted(setting.path)[-1])["params"]["prompt"][0]["text"] == text
+        setting.owner.turn(setting.session, text)
+        assert noted(setting.path)[-1]["params"]["prompt"][0]["text"] == text
     assert setting.is_settled() == [*before, *["session/prompt"] * 9, "session/set_mode"]
 
 
@@ -303,10 +262,4 @@ def test_a_cancel_behind_a_prompt_that_is_not_read_yet_reaches_the_agent(setting
         blocks = [{"type": "text", "text": "wait"}, {"type": "text", "text": "x" * 8_000_000}]
         prompt = viewer.request("session/prompt", {"sessionId": session, "prompt": blocks})
         viewer.send({"method": "$/cancel_request", "params": {"requestId": prompt}})
-        until("the agent has the cancel", lambda: "cancel" in noted_tail(str(setting.path)))
-
-
-def noted_tail(path: str) -> str:
-    """Return the end of what reached the agent."""
-    with open(path, "rb") as file:
-        return file.read()[-400:].decode(errors="replace")
+        until("the agent has the cancel", lambda: b"cancel" in setting.path.read_bytes()[-400:])

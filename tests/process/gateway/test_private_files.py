@@ -5,22 +5,18 @@ from __future__ import annotations
 import contextlib
 import os
 import stat
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.kit.gateway.agents import noting
 from tests.kit.gateway.viewing import ViewerClient
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Iterator
 
-    from tests.kit.gateway.serving import Gateway
-
-    Serve = Callable[..., Gateway]
-
-pytestmark = pytest.mark.processes
+    from tests.kit.gateway.serving import Serve
 
 CANARY = "sk-canary-of-a-client"
 
@@ -44,46 +40,46 @@ def too_wide(folder: Path) -> dict[str, str]:
     }
 
 
-@pytest.mark.parametrize("umask", [0o000, 0o277])
-def test_folders_and_files_are_private_whatever_the_umask(serve: Serve, umask: int) -> None:
+@contextlib.contextmanager
+def under(umask: int) -> Iterator[None]:
     before = os.umask(umask)
     try:
-        gateway = serve("healthy")
+        yield
     finally:
         os.umask(before)
-    with ViewerClient(gateway) as viewer:
-        session = viewer.new(gateway.root)
-        viewer.answer(viewer.prompt(session))
-        assert gateway.link()
-        assert not too_wide(gateway.state)
-        assert not too_wide(gateway.runtime / "lastword")
 
 
-def test_files_that_were_open_to_others_are_closed(serve: Serve) -> None:
-    gateway = serve("healthy")
-    with ViewerClient(gateway) as viewer:
-        viewer.answer(viewer.prompt(viewer.new(gateway.root)))
-    gateway.link()
-    gateway.front.terminate()
-    gateway.front.wait()
-    for folder in (gateway.state / "gateway", gateway.runtime / "lastword"):
-        for path in [folder, *folder.rglob("*")]:
-            if not path.is_symlink():
-                path.chmod(0o777)
-    gateway.state.chmod(0o755)
-    gateway.start()
-    assert modes(gateway.state)["."] == "0o700"
-    assert not too_wide(gateway.state / "gateway")
-    assert not too_wide(gateway.runtime / "lastword")
+@pytest.mark.processes
+def test_folders_and_files_are_private_whatever_the_umask_and_their_modes_before(
+    serve: Serve,
+) -> None:
+    with under(0o277):
+        gateway = serve("healthy")
+    for umask in (0o277, 0):
+        with ViewerClient(gateway) as viewer:
+            viewer.turn(viewer.new(gateway.root))
+            assert gateway.link()
+            assert not too_wide(gateway.state), umask
+            assert not too_wide(gateway.runtime / "lastword"), umask
+        if umask:
+            gateway.front.terminate()
+            gateway.front.wait()
+            for folder in (gateway.state / "gateway", gateway.runtime / "lastword"):
+                for path in [folder, *folder.rglob("*")]:
+                    if not path.is_symlink():
+                        path.chmod(0o777)
+            gateway.state.chmod(0o755)
+            with under(0):
+                gateway.start()
+            assert modes(gateway.state)["."] == "0o700"
 
 
 def test_a_home_and_a_sticky_folder_keep_their_modes(tmp_path: Path, serve: Serve) -> None:
     shared = tmp_path / "shared"
     shared.mkdir()
     shared.chmod(0o1777)
-    gateway = serve("healthy", variables={"LASTWORD_STATE_DIR": str(shared)})
+    serve("healthy", variables={"LASTWORD_STATE_DIR": str(shared)})
     assert modes(shared)["."] == "0o1777"
-    gateway.state = shared  # its key is there
     assert not too_wide(shared / "gateway")
 
 
@@ -100,32 +96,17 @@ def processes_with(text: str) -> list[str]:
     return found
 
 
+@pytest.mark.processes
 def test_a_mebibyte_of_initialize_works_and_is_on_no_command_line(
     serve: Serve, tmp_path: Path
 ) -> None:
     notes = tmp_path / "notes"
-    gateway = serve(
-        "",
-        command=[
-            sys.executable,
-            "-m",
-            "tests.kit.gateway.agents",
-            "noting",
-            str(notes),
-            "fork",
-            "resume",
-            "additionalDirectories",
-        ],
-    )
+    gateway = serve("", command=noting(notes))
     mark = f"{CANARY}-{os.getpid()}"
     capabilities = {"_meta": {"key": mark, "much": "x" * 1024 * 1024}}
     with ViewerClient(gateway, capabilities=capabilities) as viewer:
-        session = viewer.new(gateway.root)
-        viewer.answer(viewer.prompt(session))
+        viewer.turn(viewer.new(gateway.root))
         assert not processes_with(mark)
         assert mark in notes.read_text(encoding="utf-8")
-    for holder in gateway.holders():
-        line = Path(f"/proc/{holder['pid']}/cmdline").read_bytes()
-        assert mark.encode() not in line
-        environment = Path(f"/proc/{holder['pid']}/environ").read_bytes()
-        assert mark.encode() not in environment
+        for holder in gateway.holders():
+            assert mark.encode() not in Path(f"/proc/{holder['pid']}/environ").read_bytes()

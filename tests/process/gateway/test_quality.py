@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import socket
-import sys
 from typing import TYPE_CHECKING, Any
-from urllib.error import HTTPError
-from urllib.request import ProxyHandler, Request, build_opener
 
 import msgspec
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from lastword.gateway.front.doorkeeper import FORWARDED
 from lastword.gateway.viewing.reader import Role
+from tests.kit.gateway.api import ApiClient
 from tests.kit.gateway.serving import until
 from tests.kit.gateway.viewing import ViewerClient
 from tests.kit.patience import FUSE_SECONDS
@@ -23,24 +20,15 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from tests.kit.gateway.serving import Gateway
+    from tests.kit.gateway.serving import Gateway, Serve
 
-    Serve = Callable[..., Gateway]
-
-DIRECT = build_opener(ProxyHandler({}))
 SECRET_WORDS = "the user's own words"
 
 
 def get(gateway: Gateway, path: str, **headers: str) -> tuple[int, str]:
     """The status and the body at a path; header names have `_` for `-`."""
-    said = {name.replace("_", "-"): value for name, value in headers.items()}
-    asked = Request(f"http://127.0.0.1:{gateway.port}{path}", headers=said)
-    try:
-        with DIRECT.open(asked, timeout=FUSE_SECONDS) as answer:
-            return answer.status, answer.read().decode()
-    except HTTPError as refused:
-        with refused:
-            return refused.code, refused.read().decode()
+    answer = ApiClient(gateway, "").ask(path, **headers)
+    return answer.status, answer.body.decode()
 
 
 class Metrics:
@@ -84,8 +72,8 @@ def test_the_metrics_count_turns_viewers_and_returns_without_content(serve: Serv
     gateway = serve("rate_limit")
     with ViewerClient(gateway, replay=True) as viewer:
         session = viewer.new(gateway.root)
-        viewer.answer(viewer.prompt(session, SECRET_WORDS))
-        head = gateway.holders()[0]["sessions"][0]["head"]
+        viewer.turn(session, SECRET_WORDS)
+        head = gateway.session(session)["head"]
         viewer.result("_lastword/ping", {"seq": head - 2, "rttMs": 12})
         metrics = seen(gateway, "what it lacks", lambda now: now("entries_unacknowledged") == 2)
         assert metrics("lag_entries") == 0
@@ -127,7 +115,7 @@ def test_counters_never_go_down_when_a_session_ends_or_the_gateway_is_replaced(
     with ViewerClient(gateway) as viewer:
         sessions = [viewer.new(gateway.root) for _ in range(2)]
         for session in sessions:
-            viewer.answer(viewer.prompt(session))
+            viewer.turn(session)
         before = seen(gateway, "two turns", lambda now: now("turns_total", outcome="answered") == 2)
         viewer.request("session/close", {"sessionId": sessions[0]})
         between = seen(gateway, "one is gone", lambda now: now("sessions", state="idle") == 1)
@@ -143,9 +131,9 @@ def test_counters_never_go_down_when_a_session_ends_or_the_gateway_is_replaced(
 def test_round_trips_are_measured_and_a_missed_pong_closes_the_socket(serve: Serve) -> None:
     gateway = serve("healthy", "--ping", "0.1", "--pong-timeout", "5")
     here = ("127.0.0.1", gateway.port)
+    missed = {"transport": "websocket", "code": "1011"}
     with socket.create_connection(here, FUSE_SECONDS) as quiet, ViewerClient(gateway):
         quiet.sendall(upgrade(gateway, gateway.token()))  # which never answers a ping
-        missed = {"transport": "websocket", "code": "1011"}
         metrics = seen(
             gateway, "the silence", lambda now: now("connections_closed_total", **missed) == 1
         )
@@ -153,42 +141,41 @@ def test_round_trips_are_measured_and_a_missed_pong_closes_the_socket(serve: Ser
         assert metrics("rtt_seconds_count", source="websocket") > 0
 
 
-def test_the_metrics_are_open_to_this_machine_alone(serve: Serve) -> None:
-    gateway = serve("healthy")
-    assert get(gateway, "/metrics", Host="evil.example")[0] == 403
-    assert get(gateway, "/metrics", Origin="http://evil.example")[0] == 403
-    assert get(gateway, "/metrics", X_Forwarded_For="127.0.0.1")[0] == 401
-    assert get(gateway, "/metrics", Forwarded="for=127.0.0.1")[0] == 401
-    for name in FORWARDED | {"x-forwarded-host", "x-forwarded-proto", "x-forwarded-port"}:
-        assert get(gateway, "/metrics", **{name: "127.0.0.1"})[0] == 401, name
-    assert get(gateway, "/metrics", Accept="text/plain")[0] == 200
-    observer = f"Bearer {gateway.token(role=Role.OBSERVER)}"
-    assert get(gateway, "/metrics", X_Forwarded_For="::1", Authorization=observer)[0] == 200
+def status(gateway: Gateway, **headers: str) -> int:
+    """The status with which the metrics are asked for."""
+    return get(gateway, "/metrics", **headers)[0]
+
+
+def test_the_metrics_are_open_to_this_machine_alone(healthy: Gateway) -> None:
+    assert status(healthy, Accept="text/plain") == 200
+    assert status(healthy, Host="evil.example") == 403
+    assert status(healthy, Origin="http://evil.example") == 403
+    assert status(healthy, X_Forwarded_For="127.0.0.1") == 401
+    observer = f"Bearer {healthy.token(role=Role.OBSERVER)}"
+    assert status(healthy, X_Forwarded_For="::1", Authorization=observer) == 200
 
 
 def test_the_metrics_need_a_token_for_all_sessions_behind_a_proxy(serve: Serve) -> None:
     gateway = serve("healthy", "--behind-proxy")
-    assert get(gateway, "/metrics")[0] == 401
-    assert get(gateway, "/metrics", X_Forwarded_For="192.0.2.1")[0] == 401
+    assert status(gateway) == 401
+    assert status(gateway, X_Forwarded_For="192.0.2.1") == 401
     for role in Role:
-        token = gateway.token(role=role)
-        assert get(gateway, "/metrics", Authorization=f"Bearer {token}")[0] == 200
-    for_one = gateway.token(session="mine")
-    assert get(gateway, "/metrics", Authorization=f"Bearer {for_one}")[0] == 403
+        assert status(gateway, Authorization=f"Bearer {gateway.token(role=role)}") == 200
+    assert status(gateway, Authorization=f"Bearer {gateway.token(session='mine')}") == 403
     # The next one is refused for its own wrong tokens, not for the proxy's other clients'.
     for _ in range(10):
-        get(gateway, "/metrics", Authorization="Bearer x", X_Forwarded_For="192.0.2.1")
-    tried = {"Authorization": "Bearer x"}
-    assert get(gateway, "/metrics", X_Forwarded_For="192.0.2.1", **tried)[0] == 429
-    assert get(gateway, "/metrics", X_Forwarded_For="192.0.2.2", **tried)[0] == 401
+        status(gateway, Authorization="Bearer x", X_Forwarded_For="192.0.2.1")
+    assert status(gateway, Authorization="Bearer x", X_Forwarded_For="192.0.2.1") == 429
+    assert status(gateway, Authorization="Bearer x", X_Forwarded_For="192.0.2.2") == 401
 
 
 def test_a_forwarded_address_is_trusted_only_from_the_named_proxies(serve: Serve) -> None:
     gateway = serve("healthy", "--behind-proxy", "--proxy-address", "192.0.2.0/24")
-    for number in range(10):
-        get(gateway, "/metrics", Authorization="Bearer x", X_Forwarded_For=f"198.51.100.{number}")
-    said = {"Authorization": "Bearer x", "X_Forwarded_For": "198.51.100.99"}
-    assert get(gateway, "/metrics", **said)[0] == 429  # all of them were loopback's
+    tried = [
+        status(gateway, Authorization="Bearer x", X_Forwarded_For=f"198.51.100.{number}")
+        for number in range(11)
+    ]
+    assert tried == [401] * 10 + [429]  # all of them were loopback's
 
 
 def ready(gateway: Gateway) -> tuple[int, dict[str, Any]]:
@@ -196,21 +183,16 @@ def ready(gateway: Gateway) -> tuple[int, dict[str, Any]]:
     return status, msgspec.json.decode(body)
 
 
-def test_a_gateway_is_ready_until_its_agents_program_is_gone(serve: Serve, tmp_path: Path) -> None:
+def test_a_gateway_is_unready_after_an_agent_that_dies_at_initialize_or_without_its_program(
+    serve: Serve, tmp_path: Path
+) -> None:
     program = tmp_path / "agent"
-    program.symlink_to(sys.executable)
+    program.symlink_to("/bin/false")
     gateway = serve("", command=[str(program)])
     assert ready(gateway) == (200, {"status": "ready"})
+    with pytest.raises(AssertionError, match="agent_crash"):
+        ViewerClient(gateway)
+    assert ready(gateway) == (503, {"status": "not_ready", "reason": "agent_not_started"})
     program.unlink()
     assert ready(gateway) == (503, {"status": "not_ready", "reason": "agent_missing"})
     assert get(gateway, "/healthz")[0] == 200
-
-
-def test_an_agent_that_dies_at_initialize_makes_the_gateway_unready(serve: Serve) -> None:
-    gateway = serve("", command=["/bin/false"])
-    assert ready(gateway)[0] == 200
-    try:
-        ViewerClient(gateway)
-    except AssertionError as told:
-        assert "agent_crash" in str(told)  # noqa: PT017 - no answer of it is a viewer
-    assert ready(gateway) == (503, {"status": "not_ready", "reason": "agent_not_started"})

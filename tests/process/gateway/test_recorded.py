@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shlex
 import signal
 import sqlite3
@@ -16,18 +17,18 @@ import pytest
 
 from tests.kit.command import PROCESS, command
 from tests.kit.gateway import serving
+from tests.kit.gateway.api import ApiClient
 from tests.kit.gateway.link_bug import WORD, with_link_bug
 from tests.kit.gateway.serving import agent, is_running, until
-from tests.kit.gateway.viewing import TYPED, ViewerClient
+from tests.kit.gateway.viewing import TYPED, ViewerClient, failure_of
+from tests.kit.log_web import LogWeb
 from tests.kit.recording import is_recorded, problems_in
+from tests.process.gateway.test_quality import Metrics
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from pathlib import Path
 
-    from tests.kit.gateway.serving import Gateway
-
-    Serve = Callable[..., Gateway]
+    from tests.kit.gateway.serving import Gateway, Serve
 
 SAID, ASKED_FOR, ANSWERED, TOOL_INPUT = (f"canary-{word}-of-somebody" for word in "abcd")
 LEFT_WITH = "canary-reason-of-somebody"
@@ -46,6 +47,16 @@ ASKS: dict[str, Any] = {
             *({"say": ANSWERED}, {"result": "end_turn"}),
         ],
         [{"say": ANSWERED}, {"hang": True}],
+    ],
+    "sessions": "resume",
+}
+
+
+TURNS: dict[str, Any] = {
+    "turns": [
+        [{"say": "One."}, {"result": "end_turn"}],
+        [{"fail": {"http": 529, "message": "Overloaded"}}],
+        [{"say": "Three."}, {"result": "end_turn"}],
     ],
     "sessions": "resume",
 }
@@ -72,21 +83,11 @@ def kinds(gateway: Gateway, session: str) -> list[str]:
     return [entry["kind"] for entry in entries(gateway, session)]
 
 
-def holder_of(gateway: Gateway, session: str) -> dict[str, Any]:
-    def found() -> dict[str, Any] | None:
-        for holder in gateway.holders():
-            for held in holder["sessions"]:
-                if held["sessionId"] == session:
-                    return holder | held
-        return None
-
-    held: dict[str, Any] = until("the session is held", found)
-    return held
-
-
-def answers(viewer: ViewerClient) -> None:
-    """Allow what the agent asks for."""
+def answered(viewer: ViewerClient, session: str) -> dict[str, Any]:
+    """The answer to a prompt, once what the agent asks for in its turn is allowed."""
+    prompt = viewer.prompt(session, SAID)
     viewer.allow(viewer.question())
+    return viewer.answer(prompt)
 
 
 def lived(serve: Serve) -> tuple[Gateway, str]:
@@ -97,11 +98,11 @@ def lived(serve: Serve) -> tuple[Gateway, str]:
     first.prompt(session, SAID)
     first.question()
     first._socket.close(4999, LEFT_WITH)
-    until("nobody is there", lambda: not holder_of(gateway, session)["controllers"])
+    until("nobody is there", lambda: not gateway.session(session)["controllers"])
     with ViewerClient(gateway, capabilities=TYPED, replay=True, known=first.known) as second:
         second.load(session, gateway.root)
-        answers(second)
-        until("the turn is over", lambda: not holder_of(gateway, session)["turn"])
+        second.allow(second.question())
+        until("the turn is over", lambda: not gateway.session(session)["turn"])
         gateway.reload()
         assert second.closed()[0] == 1012
     third = ViewerClient(gateway, capabilities=TYPED, replay=True)
@@ -117,42 +118,25 @@ def lived(serve: Serve) -> tuple[Gateway, str]:
 
 
 @pytest.mark.processes
-def test_a_stopped_gateways_session_has_lost_nothing(serve: Serve) -> None:
-    gateway = serve(ASKS)
-    with ViewerClient(gateway, capabilities=TYPED, replay=True) as first:
-        session = first.new(gateway.root)
-        prompt = first.prompt(session, SAID)
-        answers(first)
-        first.answer(prompt)
-        gateway.reload()
-        assert first.closed()[0] == 1012
-    gateway.front.terminate()
-    gateway.front.wait(60)
-    gateway.start()
-    with ViewerClient(gateway, capabilities=TYPED, replay=True) as last:
-        last.load(session, gateway.root)
-        last.prompt(session, SAID)
-        until("its return is recorded", lambda: "session_restored" in kinds(gateway, session))
-    assert "holder_died" not in kinds(gateway, session)
-
-
-@pytest.mark.processes
 def test_a_session_is_one_timeline_of_turns_and_viewers_without_any_words(
     serve: Serve, tmp_path: Path
 ) -> None:
     gateway, session = lived(serve)
     until("the last viewer has left", lambda: kinds(gateway, session)[-1] == "viewer_left")
-    told = entries(gateway, session)
-    found = [entry["kind"] for entry in told]
+    all_of_it = entries(gateway, session)
+    found = [entry["kind"] for entry in all_of_it]
     for one, other in (
         *(("session_held", "viewer_came"), ("viewer_came", "prompt"), ("asked", "viewer_left")),
         *(("viewer_left", "question_held"), ("question_held", "question_decided")),
         *(("question_decided", "answer"), ("holder_died", "session_restored")),
     ):
         assert found.index(one) < found.index(other), (one, other, found)
-    left = [(e["facts"]["code"], e["facts"]["cause"]) for e in told if e["kind"] == "viewer_left"]
-    assert left[:2] == [(4999, "other"), (1012, "front_restarts")]
-    (died,) = (entry for entry in told if entry["kind"] == "holder_died")
+    facts = [e["facts"] for e in all_of_it if e["kind"] == "viewer_left"]
+    assert [(each["code"], each["cause"]) for each in facts[:2]] == [
+        (4999, "other"),
+        (1012, "front_restarts"),
+    ]
+    (died,) = (entry for entry in all_of_it if entry["kind"] == "holder_died")
     assert died["facts"]["open_turns"] == 1
     incident = died["facts"]["incident_id"]
 
@@ -193,8 +177,7 @@ def test_the_follower_of_a_session_sees_its_viewers_attach_and_leave(serve: Serv
     gateway = serve(ASKS)
     viewer = ViewerClient(gateway, capabilities=TYPED, replay=True)
     session = viewer.new(gateway.root)
-    viewer.prompt(session)
-    answers(viewer)
+    answered(viewer, session)
     # By both who write: the follower shows what comes after.
     ended = {"answer", "question_decided"}
     until("the turn is recorded", lambda: ended <= {*kinds(gateway, session)})
@@ -217,26 +200,9 @@ def test_the_follower_of_a_session_sees_its_viewers_attach_and_leave(serve: Serv
 def test_disabling_the_record_disables_that_of_the_holders_too(serve: Serve) -> None:
     gateway = serve(ASKS, "--no-record")
     with ViewerClient(gateway, capabilities=TYPED) as viewer:
-        session = viewer.new(gateway.root)
-        prompt = viewer.prompt(session)
-        answers(viewer)
-        viewer.answer(prompt)
+        answered(viewer, viewer.new(gateway.root))
     gateway.close()
     assert not is_recorded(gateway.state)
-
-
-@pytest.mark.processes
-def test_a_holder_writes_its_last_entries_at_its_end(serve: Serve) -> None:
-    gateway = serve(ASKS)
-    with ViewerClient(gateway, capabilities=TYPED) as viewer:
-        session = viewer.new(gateway.root)
-        viewer.prompt(session)
-        answers(viewer)
-        until("the turn is recorded", lambda: "answer" in kinds(gateway, session))
-        gateway.tell("stop", "--agents")
-        until("its end is recorded", lambda: "session_ended" in kinds(gateway, session))
-    (ended,) = (e for e in entries(gateway, session) if e["kind"] == "session_ended")
-    assert ended["facts"] == {"cause": "stopped"}
 
 
 def test_two_sessions_with_the_same_id_are_found_by_the_gateways_names(serve: Serve) -> None:
@@ -245,13 +211,12 @@ def test_two_sessions_with_the_same_id_are_found_by_the_gateways_names(serve: Se
         names = [viewer.new(gateway.root) for _ in range(2)]
         for name in names:
             viewer.frames.clear()
-            viewer.prompt(name)
-            answers(viewer)
+            answered(viewer, name)
             until("its turn is recorded", lambda name=name: "answer" in kinds(gateway, name))
-    told = [json.loads(lastword(gateway, "log", name, "--json")) for name in names]
-    assert [each["session_id"] for each in told] == [names[0]] * 2
-    assert [each["gateway_session_id"] for each in told] == [None, names[1]]
-    assert told[0]["runs"][0]["run"]["run_id"] != told[1]["runs"][0]["run"]["run_id"]
+    logs = [json.loads(lastword(gateway, "log", name, "--json")) for name in names]
+    assert [each["session_id"] for each in logs] == [names[0]] * 2
+    assert [each["gateway_session_id"] for each in logs] == [None, names[1]]
+    assert logs[0]["runs"][0]["run"]["run_id"] != logs[1]["runs"][0]["run"]["run_id"]
     assert f"session {names[1]} (the agent's {names[0]})" in lastword(gateway, "log", names[1])
 
 
@@ -263,36 +228,11 @@ def test_the_link_and_its_holder_are_recorded_as_one_run_hidden_from_the_agent(
     gateway = serve(ASKS, command=["/bin/sh", "-c", shell, "agent", *agent("healthy")])
     with ViewerClient(gateway, capabilities=TYPED) as viewer:
         session = viewer.new(gateway.root)
-        viewer.answer(viewer.prompt(session))
+        viewer.turn(session)
         until("it is recorded", lambda: {"viewer_came", "answer"} <= {*kinds(gateway, session)})
     assert "LASTWORD_STATE_DIR=" in seen.read_text()
-    (run,) = json.loads(lastword(gateway, "log", session, "--json"))["runs"]
+    (run,) = runs(gateway, session)
     assert run["run"]["door"] == "gateway"
-
-
-@pytest.mark.processes
-def test_a_relative_record_path_is_the_same_for_both_writers(
-    serve: Serve, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    gateway = serve(ASKS, "--record", "kept")
-    assert gateway.tell("status").returncode == 1
-    told = gateway.tell("status", "--record", "kept")
-    assert told.stdout.startswith(f"gateway: process {gateway.front.pid}\n")
-    printed = lastword(gateway, "gateway", "token", "--record", "kept")
-    # Where its keys and its processes are, too.
-    gateway.environment["LASTWORD_STATE_DIR"] = str(tmp_path / "kept")
-    with ViewerClient(gateway, token=printed.strip(), capabilities=TYPED) as viewer:
-        session = viewer.new(gateway.root)
-        viewer.prompt(session)
-        answers(viewer)
-        here = ("log", session, "--json", "--record", str(tmp_path / "kept"))
-
-        def is_written_by_both() -> bool:
-            said = lastword(gateway, *here)
-            return '"viewer_came"' in said and '"answer"' in said
-
-        until("both are there", is_written_by_both)
 
 
 @pytest.mark.processes
@@ -310,7 +250,7 @@ def test_a_projects_own_modules_are_not_imported_by_the_gateway(
     gateway = serve("", command=["/bin/sh", "-c", f"cd /; exec {shlex.join(agent('healthy'))}"])
     with ViewerClient(gateway, capabilities=TYPED) as viewer:
         session = viewer.new(gateway.root)
-        assert "result" in viewer.answer(viewer.prompt(session))
+        assert "result" in viewer.turn(session)
         until("it is recorded", lambda: {"viewer_came", "answer"} <= {*kinds(gateway, session)})
 
 
@@ -335,7 +275,7 @@ def test_a_viewer_that_falls_out_of_the_log_is_recorded_and_notified_once(
         session = viewer.new(gateway.root)
         prompt = viewer.prompt(session)
         until("it lags", lambda: "viewer_lags" in kinds(gateway, session))
-        until("the agent has said all", lambda: not holder_of(gateway, session)["turn"])
+        until("the agent has said all", lambda: not gateway.session(session)["turn"])
         viewer.answer(prompt)
         frames = viewer.frames
         (notice,) = viewer.updates("notice")
@@ -344,8 +284,8 @@ def test_a_viewer_that_falls_out_of_the_log_is_recorded_and_notified_once(
         at = next(index for index, frame in enumerate(frames) if "None is lost." in str(frame))
         assert at < len(frames) - 2  # before it has caught up
         until("it has caught up", lambda: "viewer_caught_up" in kinds(gateway, session))
-    told = {entry["kind"]: entry for entry in entries(gateway, session)}
-    lag, gap = told["viewer_lags"]["facts"], told["gap_told"]["facts"]
+    facts = {entry["kind"]: entry["facts"] for entry in entries(gateway, session)}
+    lag, gap = facts["viewer_lags"], facts["gap_told"]
     assert lag["bytes"] > 2 * 1024 * 1024
     assert lag["entries"] > 100
     assert 0 < gap["first"] <= gap["last"] < 2200
@@ -353,28 +293,101 @@ def test_a_viewer_that_falls_out_of_the_log_is_recorded_and_notified_once(
 
 
 @pytest.mark.processes
-def test_a_bug_in_the_link_ends_only_its_agent_and_is_reported(
+def test_a_bug_in_the_link_ends_only_its_agent_and_is_reported_as_is_a_stop(
     serve: Serve, tmp_path: Path
 ) -> None:
     gateway = serve(ASKS, variables=with_link_bug(tmp_path))
     with ViewerClient(gateway, capabilities=TYPED, replay=True) as viewer:
         session = viewer.new(gateway.root)
-        viewer.prompt(session)
-        answers(viewer)
-        until("a turn is recorded", lambda: "answer" in kinds(gateway, session))
-        pid = holder_of(gateway, session)["agent_pid"]
-        prompt = viewer.prompt(session, WORD)
-        told = viewer.answer(prompt)["error"]["data"]["agent_error"]
-        assert told["type"] == "agent_crash"
+        answered(viewer, session)
+        pid = gateway.session(session)["agent_pid"]
+        failure = failure_of(viewer.turn(session, WORD))
+        assert failure["type"] == "agent_crash"
         until("the agent has ended", lambda: not is_running(pid))
         until("it is recorded", lambda: "supervisor_exited" in kinds(gateway, session))
     (exited,) = (e for e in entries(gateway, session) if e["kind"] == "supervisor_exited")
+    incident = failure["incident_id"]
     assert exited["level"] == "error"
-    assert exited["facts"] == {
-        "exit_code": 1,
-        "open_turns": 1,
-        "incident_id": told["incident_id"],
-    }
-    page = lastword(gateway, "log", told["incident_id"])
+    assert exited["facts"] == {"exit_code": 1, "open_turns": 1, "incident_id": incident}
+    page = lastword(gateway, "log", incident)
     assert "the gateway's link to the agent ended: exit status 1" in page
     assert "a bug in lastword ended the link to its agent" in gateway.stderr()
+    with ViewerClient(gateway, capabilities=TYPED) as viewer:
+        session = viewer.new(gateway.root)
+        answered(viewer, session)
+        gateway.tell("stop", "--agents")
+        until("its end is recorded", lambda: "session_ended" in kinds(gateway, session))
+    (ended,) = (e for e in entries(gateway, session) if e["kind"] == "session_ended")
+    assert ended["facts"] == {"cause": "stopped"}
+
+
+def turns_in(entries: list[dict[str, Any]]) -> list[tuple[str, int]]:
+    """What begins and ends turns, each with the number of its turn."""
+    of_turns = [each for each in entries if each["kind"] in {"prompt", "answer", "error"}]
+    return [(each["kind"], each["turn"]) for each in of_turns if each["turn"] is not None]
+
+
+@pytest.mark.processes
+def test_a_turn_has_the_records_number_and_both_pages_are_in_order_of_time(
+    serve: Serve, tmp_path: Path
+) -> None:
+    """Two processes write the record behind a gateway, and a holder's successor is a third."""
+    gateway = serve(TURNS)
+    with ViewerClient(gateway, capabilities=TYPED, replay=True) as viewer:
+        session = viewer.new(gateway.root)
+        for turn in range(3):
+            mode = {"sessionId": session, "modeId": f"mode-{turn}"}
+            viewer.answer(viewer.request("session/set_mode", mode))
+            viewer.turn(session)
+    ends = ("answer", "error", "answer")
+    expected = [each for n, end in enumerate(ends, 1) for each in (("prompt", n), (end, n))]
+    until("it is recorded", lambda: turns_in(entries(gateway, session)) == expected)
+    assert turns_in(ApiClient(gateway).events(session)) == expected
+    gateway.crash()
+    with ViewerClient(gateway, capabilities=TYPED, replay=True) as viewer:
+        viewer.load(session, gateway.root)
+        viewer.turn(session)
+    again = [*expected, ("prompt", 1), ("answer", 1)]
+    until("the next run is recorded", lambda: turns_in(entries(gateway, session)) == again)
+    assert turns_in(ApiClient(gateway).events(session)) == again
+    page = tmp_path / "session.html"
+    lastword(gateway, "export", session, "--html", "-o", str(page))
+    text = page.read_text(encoding="utf-8")
+    [data] = re.findall(r'id="record">(.*?)</script>', text, re.DOTALL)
+    exported = [event["at_epoch_ms"] for event in json.loads(data)["events"]]
+    assert len(exported) > 10
+    assert exported == sorted(exported)
+    first = min(entries(gateway, session), key=lambda entry: entry["at_epoch_ms"])
+    assert f"<dt>From</dt><dd><bdi>{first['at']}</bdi>" in text
+
+    with LogWeb(gateway.state) as web:
+        web.follow()
+        listed = json.loads(web.ask("/record/sessions").body)["sessions"]
+        name = listed[0]["name"]  # the latest of its runs, which has those before it
+        found = json.loads(web.ask(f"/record/session?name={name}").body)["events"]
+    served = [event["at_epoch_ms"] for event in found]
+    assert served == sorted(served)
+    assert set(exported) <= set(served)  # the viewer's leaving may have been written since
+
+
+def test_a_closed_tab_has_one_name_in_the_log_the_api_and_the_metrics(serve: Serve) -> None:
+    gateway = serve(TURNS)
+    with ViewerClient(gateway, capabilities=TYPED) as viewer:
+        session = viewer.new(gateway.root)
+        viewer.turn(session)
+        viewer.leave(1001)
+
+    def left(found: list[dict[str, Any]]) -> list[tuple[int, str]]:
+        return [
+            (each["facts"]["code"], each["facts"]["cause"])
+            for each in found
+            if each["kind"] == "viewer_left"
+        ]
+
+    until("it has left", lambda: left(ApiClient(gateway).events(session)) == [(1001, "tab_closed")])
+    until("it is recorded", lambda: left(entries(gateway, session)) == [(1001, "tab_closed")])
+    page = " ".join(lastword(gateway, "log", session).split())
+    assert "its tab or program was closed (1001)" in page
+    ended = {"cause": "tab_closed"}
+    until("it is counted", lambda: Metrics(gateway)("connections_ended_total", **ended) == 1)
+    assert Metrics(gateway)("connections_ended_total", cause="front_stops") == 0

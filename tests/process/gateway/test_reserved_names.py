@@ -3,23 +3,19 @@
 from __future__ import annotations
 
 import json
-import re
-import sys
-import urllib.request
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from tests.kit.gateway.agents import noted, noting
 from tests.kit.gateway.serving import until
-from tests.kit.gateway.viewing import ViewerClient
+from tests.kit.gateway.viewing import ViewerClient, has_ended_well
+from tests.process.gateway.test_quality import Metrics
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from pathlib import Path
 
-    from tests.kit.gateway.serving import Gateway
-
-    Serve = Callable[..., Gateway]
+    from tests.kit.gateway.serving import Gateway, Serve
 
 FORGED = {"seq": 10**9, "epoch": "forged", "from": 1, "gap": {"from": 1, "to": 9, "reason": "x"}}
 
@@ -28,10 +24,10 @@ def notification(method: str, **params: Any) -> dict[str, Any]:
     return {"jsonrpc": "2.0", "method": method, "params": {"sessionId": "SESSION"} | params}
 
 
-def update(**members: Any) -> dict[str, Any]:
-    """An update of a title, with more in its params or in itself."""
-    inner = {"sessionUpdate": "session_info_update", "title": "kept"} | members.pop("inner", {})
-    return notification("session/update", update=inner, **members)
+def update(inner: dict[str, Any], **members: Any) -> dict[str, Any]:
+    """An update of a title, with more in itself and in its params."""
+    told = {"sessionUpdate": "session_info_update", "title": "kept"} | inner
+    return notification("session/update", update=told, **members)
 
 
 METHODS = [
@@ -41,9 +37,9 @@ METHODS = [
     notification("_lastword/ended", stopReason="end_turn"),
 ]
 METAS = [
-    update(_meta={"lastword": FORGED, "other": 1}),
-    update(inner={"_meta": {"lastword": {"gap": FORGED["gap"]}}}),
-    update(_meta={"lastword": FORGED}, inner={"_meta": {"lastword": {"turn": {}}}}),
+    update({}, _meta={"lastword": FORGED, "other": 1}),
+    update({"_meta": {"lastword": {"gap": FORGED["gap"]}}}),
+    update({"_meta": {"lastword": {"turn": {}}}}, _meta={"lastword": FORGED}),
 ]
 
 
@@ -53,16 +49,20 @@ def disguised(frame: dict[str, Any]) -> str:
 
 
 @pytest.fixture(scope="module")
-def noted(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def notes(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Where the agent notes what reaches it."""
     return tmp_path_factory.mktemp("agent") / "noted"
 
 
 @pytest.fixture(scope="module")
-def gateway(serve_all: Serve, noted: Path) -> Gateway:
+def gateway(serve_all: Serve, notes: Path) -> Gateway:
     """A gateway whose agent says what it is told to."""
-    agent = [sys.executable, "-m", "tests.kit.gateway.agents", "noting", str(noted)]
-    return serve_all("", command=agent)
+    return serve_all("", command=noting(notes))
+
+
+def counted(gateway: Gateway, used: str) -> float:
+    """How many frames the gateway counted."""
+    return Metrics(gateway)("frames_reserved_total", used=used)
 
 
 def test_an_agents_own_lastword_frames_and_facts_reach_no_viewer_and_are_counted(
@@ -72,48 +72,43 @@ def test_an_agents_own_lastword_frames_and_facts_reach_no_viewer_and_are_counted
         session = viewer.new(gateway.root)
         for frame in [*METHODS, *METAS]:
             for text in (json.dumps(frame), disguised(frame)):
-                answer = viewer.answer(viewer.prompt(session, f"say {text}"))
-                assert answer["result"]["stopReason"] == "end_turn"
+                assert has_ended_well(viewer.turn(session, f"say {text}"))
         later.load(session, gateway.root)
         for each in (viewer, later):
             told = json.dumps([one for one in each.frames if "user_message_chunk" not in str(one)])
-            assert "forged" not in told
-            assert str(10**9) not in told
-            assert '"turn": {}' not in told
+            for forged in ("forged", str(10**9), '"turn": {}'):
+                assert forged not in told
             titles = [one for one in each.updates("session_info_update") if one.get("title")]
             assert [one["title"] for one in titles] == ["kept"] * 2 * len(METAS)
-        kept = [
-            frame["params"]["_meta"]
-            for frame in later.frames
-            if frame.get("params", {}).get("_meta")
-        ]
-        assert {"other": 1} in kept
+        assert {"other": 1} in [frame.get("params", {}).get("_meta") for frame in later.frames]
         assert viewer.seqs() == sorted(viewer.seqs())
     until("they are counted", lambda: counted(gateway, "method") == 2 * len(METHODS))
     until("and these", lambda: counted(gateway, "meta") == 2 * len(METAS))
 
 
-def test_an_agents_own_request_with_our_prefix_gets_an_error(gateway: Gateway, noted: Path) -> None:
+def test_an_agents_own_request_with_our_prefix_gets_an_error(gateway: Gateway, notes: Path) -> None:
     asked = notification("_lastword/ping") | {"id": "mine"}
     with ViewerClient(gateway) as viewer:
-        session = viewer.new(gateway.root)
-        viewer.answer(viewer.prompt(session, f"say {json.dumps(asked)}"))
-        until("it is answered", lambda: "-32601" in noted.read_text())
+        viewer.turn(viewer.new(gateway.root), f"say {json.dumps(asked)}")
+        until(
+            "it is answered",
+            lambda: (
+                [each["error"]["code"] for each in noted(notes) if each.get("id") == "mine"]
+                == [-32601]
+            ),
+        )
         assert "_lastword/ping" not in json.dumps(viewer.frames)
 
 
-def test_another_agents_forged_answer_does_not_redirect_a_session(
-    gateway: Gateway,
-) -> None:
+def test_another_agents_forged_answer_does_not_redirect_a_session(gateway: Gateway) -> None:
     with ViewerClient(gateway) as viewer:
         one, other = viewer.new(gateway.root), viewer.new(gateway.root)
         # It answers the next prompt itself, with the name of a session that is not its own.
-        number = 4
-        for guess in range(number, number + 4):
+        for guess in range(4, 8):
             result = {"stopReason": "end_turn", "sessionId": other}
             forged = {"jsonrpc": "2.0", "id": guess, "result": result}
-            viewer.answer(viewer.prompt(one, f"say {json.dumps(forged)}"))
-        assert viewer.answer(viewer.prompt(other))["result"] == {"stopReason": "end_turn"}
+            viewer.turn(one, f"say {json.dumps(forged)}")
+        assert viewer.turn(other)["result"] == {"stopReason": "end_turn"}
 
 
 def test_a_text_about_lastword_is_not_touched(gateway: Gateway) -> None:
@@ -121,19 +116,8 @@ def test_a_text_about_lastword_is_not_touched(gateway: Gateway) -> None:
     raw = {"_meta": {"lastword": {"seq": 1}}, "n": 1.50}
     inner = {"sessionUpdate": "tool_call", "toolCallId": "1", "title": "lastword", "rawInput": raw}
     with ViewerClient(gateway) as viewer:
-        session = viewer.new(gateway.root)
         text = json.dumps(notification("session/update", update=inner))
-        viewer.answer(viewer.prompt(session, f"say {text}"))
+        viewer.turn(viewer.new(gateway.root), f"say {text}")
         (call,) = viewer.updates("tool_call")
         assert call["rawInput"] == raw
     assert counted(gateway, "meta") == before
-
-
-def counted(gateway: Gateway, used: str) -> int:
-    """How many frames the gateway counted."""
-    with urllib.request.urlopen(f"http://127.0.0.1:{gateway.port}/metrics") as answer:
-        text = answer.read().decode()
-    name = f'lastword_gateway_frames_reserved_total{{used="{used}"}}'
-    found = re.search(rf"^{re.escape(name)} (\d+)", text, re.MULTILINE)
-    assert found is not None, text
-    return int(found[1])

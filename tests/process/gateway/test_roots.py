@@ -4,47 +4,28 @@ from __future__ import annotations
 
 import json
 import shutil
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from lastword.gateway.viewing.reader import Role
-from tests.kit.gateway.viewing import ViewerClient
+from tests.kit.gateway import agents
+from tests.kit.gateway.viewing import ViewerClient, failure_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from tests.kit.gateway.serving import Gateway
-
-    Serve = Callable[..., Gateway]
+    from tests.kit.gateway.serving import Gateway, Serve
 
 
 @pytest.fixture
 def noting(serve: Serve, tmp_path: Path) -> Gateway:
     """A gateway whose agent notes what it is sent."""
-    notes = tmp_path / "notes"
-    return serve(
-        "",
-        command=[
-            sys.executable,
-            "-m",
-            "tests.kit.gateway.agents",
-            "noting",
-            str(notes),
-            "fork",
-            "resume",
-            "additionalDirectories",
-        ],
-    )
+    words = ("fork", "resume", "additionalDirectories")
+    return serve("", command=agents.noting(tmp_path / "notes", *words))
 
 
 def noted(gateway: Gateway, method: str) -> list[dict[str, Any]]:
-    """Return the params of the agent's requests of a method."""
-    lines = (gateway.folder / "notes").read_text(encoding="utf-8").splitlines()
-    messages = [json.loads(json.loads(line)) for line in lines]
-    return [each["params"] for each in messages if each.get("method") == method]
+    return agents.noted(gateway.folder / "notes", method)
 
 
 def outside(gateway: Gateway) -> list[str]:
@@ -75,18 +56,18 @@ def test_a_request_that_names_a_folder_outside_of_the_root_is_refused(noting: Ga
     with ViewerClient(noting) as viewer:
         session = viewer.new(noting.root)
         for method, named in (("session/new", ""), ("session/fork", session), ("_x/open", session)):
-            for folder in outside(noting):
-                for params in naming(method, named, folder, root):
-                    answer = viewer.answer(viewer.request(method, params))
-                    assert answer["error"]["code"] == -32602, (method, params)
-                    failure = answer["error"]["data"]["agent_error"]
-                    assert failure["reason"] == "outside_root", answer
-            for params in ({"cwd": None}, {"cwd": None, "additionalDirectories": [root]}):
-                answer = viewer.answer(viewer.request(method, {"sessionId": session} | params))
-                assert answer["error"]["data"]["agent_error"]["reason"] == "outside_root", method
-        for method in ("session/new", "session/fork"):
-            answer = viewer.answer(viewer.request(method, {"sessionId": session}))
-            assert answer["error"]["data"]["agent_error"]["reason"] == "outside_root", method
+            refused = [
+                params
+                for folder in outside(noting)
+                for params in naming(method, named, folder, root)
+            ]
+            refused.append({"sessionId": session, "cwd": None, "additionalDirectories": [root]})
+            if method != "_x/open":  # which need not name one
+                refused.append({"sessionId": session})
+            for params in refused:
+                answer = viewer.answer(viewer.request(method, params))
+                assert answer["error"]["code"] == -32602, (method, params)
+                assert failure_of(answer)["reason"] == "outside_root", answer
         for folder in (f"file://{noting.folder}", "file://elsewhere/x", "vscode-remote://x/y", 7):
             for params in (
                 {"workspaceUri": folder},
@@ -109,19 +90,15 @@ def test_paths_are_resolved_and_a_changed_link_leads_nowhere(
         (noting.root / name).mkdir()
         (noting.root / f"link-{name}").symlink_to(noting.root / name)
     (noting.root / "project").mkdir()
-    folders = {"cwd": str(noting.root), "mcpServers": []}
     project = str(noting.root / "project")
     with ViewerClient(noting) as viewer:
-        params = {
-            "cwd": str(noting.root / "link-one"),
-            "additionalDirectories": [str(noting.root / "link-more")],
-            "mcpServers": [],
-        }
+        more = [str(noting.root / "link-more")]
+        params = noting.opening(cwd=str(noting.root / "link-one"), additionalDirectories=more)
         session = viewer.result("session/new", params)["sessionId"]
         viewer.result("session/fork", {"sessionId": session} | params)
         lost = [
-            viewer.result("session/new", folders | more)["sessionId"]
-            for more in ({"cwd": project}, {"additionalDirectories": [project]})
+            viewer.result("session/new", noting.opening(**folders))["sessionId"]
+            for folders in ({"cwd": project}, {"additionalDirectories": [project]})
         ]
     for method in ("session/new", "session/fork"):
         sent = noted(noting, method)[0]
@@ -135,11 +112,10 @@ def test_paths_are_resolved_and_a_changed_link_leads_nowhere(
     noting.crash()
     with ViewerClient(noting) as viewer:
         viewer.load(session, noting.root)
-        viewer.answer(viewer.prompt(session))
+        viewer.turn(session)
         for each in lost:
             viewer.load(each, noting.root)
-            answer = viewer.answer(viewer.prompt(each))
-            assert answer["error"]["data"]["agent_error"]["reason"] == "outside_root"
+            assert failure_of(viewer.turn(each))["reason"] == "outside_root"
     (sent,) = noted(noting, "session/resume")
     assert sent["cwd"] == str(noting.root / "one")
     assert sent["additionalDirectories"] == [str(noting.root / "more")]
@@ -153,10 +129,9 @@ def test_the_root_is_hidden_from_viewers_that_may_not_open_sessions(noting: Gate
         one = noting.token(role=Role.CONTROLLER, session=session)
         with ViewerClient(noting, token=one) as guest:
             guest.load(session, noting.root)
-            answer = guest.answer(
-                guest.request("session/fork", {"sessionId": session, "cwd": "/", "mcpServers": []})
-            )
-            assert answer["error"]["data"]["agent_error"]["reason"] == "one_session"
+            outside_it = {"sessionId": session, "cwd": "/", "mcpServers": []}
+            answer = guest.answer(guest.request("session/fork", outside_it))
+            assert failure_of(answer)["reason"] == "one_session"
             assert str(noting.folder) not in json.dumps(answer)
         answer = viewer.answer(viewer.request("session/new", {"cwd": "/", "mcpServers": []}))
         assert str(noting.root) in answer["error"]["message"]

@@ -14,10 +14,10 @@ from tests.kit.gateway.serving import Gateway, agent, until
 from tests.kit.gateway.viewing import TYPED, ViewerClient
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
     from pathlib import Path
 
-    Serve = Callable[..., Gateway]
+    from tests.kit.gateway.serving import Serve
 
 pytestmark = pytest.mark.processes
 
@@ -51,23 +51,22 @@ def test_the_second_gateway_names_the_owner_of_a_session_and_leaves_it_alone(
         session = viewer.new(first.root)
         prompt = viewer.prompt(session)
         viewer.find(lambda frame: "Hi." in str(frame))
-        (holder,) = [each for each in first.holders() if each["sessions"]]
+        pid = first.session(session)["pid"]
         seen = listed(second)
         assert seen["state"] == "running"
         address = f"http://127.0.0.1:{first.port}"
-        assert seen["gateway"] == {"pid": holder["pid"], "address": address}
+        assert seen["gateway"] == {"pid": pid, "address": address}
         assert "gateway" not in listed(first)
         with ViewerClient(second, capabilities=TYPED) as other:
             for method in ("session/load", "session/resume", "session/prompt"):
-                params = {"sessionId": session, "cwd": str(first.root), "mcpServers": []}
-                if method == "session/prompt":
-                    params["prompt"] = [{"type": "text", "text": "go"}]
+                text = [{"type": "text", "text": "go"}]
+                params = first.opening(sessionId=session, prompt=text)
                 error = other.answer(other.request(method, params))["error"]
                 assert error["data"]["agent_error"]["reason"] == "session_elsewhere", error
                 assert address in error["message"]
-                assert error["data"]["gateway"] == {"pid": holder["pid"], "address": address}
-        assert not [each for each in second.holders() if each["sessions"]]
-        viewer.send({"method": "session/cancel", "params": {"sessionId": session}})
+                assert error["data"]["gateway"] == {"pid": pid, "address": address}
+        assert not second.sessions()
+        viewer.cancel(session)
         assert viewer.answer(prompt)["result"]["stopReason"] == "cancelled"
     assert log_of(first).exists()
     assert listed(first)["state"] == "idle"
@@ -92,11 +91,10 @@ def test_a_session_whose_gateway_was_killed_comes_back_at_the_other(
         other.load(session, second.root)
         other.find(lambda frame: "Hi." in str(frame))
         with ViewerClient(first, capabilities=TYPED) as viewer:
-            params = {"sessionId": session, "cwd": str(first.root), "mcpServers": []}
+            params = first.opening(sessionId=session)
             error = viewer.answer(viewer.request("session/load", params))["error"]
             assert f":{second.port}" in error["message"]
-    (holder,) = [each for each in second.holders() if each["sessions"]]
-    assert [each["sessionId"] for each in holder["sessions"]] == [session]
+    assert [each["sessionId"] for each in second.sessions()] == [session]
 
 
 def test_old_logs_are_deleted_unless_another_gateway_has_them(serve: Serve, tmp_path: Path) -> None:

@@ -1,21 +1,21 @@
-"""Viewers of one session: what each is shown, who may steer, whose answer counts."""
+"""Viewers of one session: what each is shown, who may steer, and whose answer counts."""
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, Any
+
+import pytest
 
 from lastword.gateway.viewing.reader import Role
 from lastword.gateway.viewing.render import EXPIRED
 from tests.kit.client import NOTICES
+from tests.kit.gateway.agents import noting
 from tests.kit.gateway.serving import until
-from tests.kit.gateway.viewing import TYPED, ViewerClient
+from tests.kit.gateway.viewing import TYPED, ViewerClient, failure_of, has_ended_well
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from tests.kit.gateway.serving import Gateway
-
-    Serve = Callable[..., Gateway]
+    from tests.kit.gateway.serving import Gateway, Serve
 
 
 def is_question(frame: dict[str, Any]) -> bool:
@@ -26,22 +26,13 @@ def is_withdrawal(frame: dict[str, Any]) -> bool:
     return frame.get("method") == "$/cancel_request"
 
 
-def test_a_prompt_of_megabytes_reaches_the_agent(healthy: Gateway) -> None:
-    with ViewerClient(healthy) as viewer:
-        answer = viewer.answer(viewer.prompt(viewer.new(healthy.root), "x" * 3 * 1024 * 1024))
-        assert answer["result"]["stopReason"] == "end_turn"
-        assert not viewer.is_compressed
-
-
 def test_two_viewers_of_different_kinds_each_get_a_failure_in_their_own_form(
     healthy: Gateway,
 ) -> None:
-    gateway = healthy
-    with ViewerClient(gateway, capabilities=TYPED) as typed, ViewerClient(gateway) as stock:
-        session = typed.new(gateway.root)
-        stock.load(session, gateway.root)
-        answer = typed.answer(typed.prompt(session, "/scenario rate_limit"))
-        assert answer["error"]["data"]["agent_error"]["type"] == "rate_limit"
+    with ViewerClient(healthy, capabilities=TYPED) as typed, ViewerClient(healthy) as stock:
+        session = typed.new(healthy.root)
+        stock.load(session, healthy.root)
+        assert failure_of(typed.turn(session, "/scenario rate_limit"))["type"] == "rate_limit"
         (told,) = typed.updates("agent_error")
         assert told["error"]["retry_after_seconds"] == 20
 
@@ -54,114 +45,78 @@ def test_two_viewers_of_different_kinds_each_get_a_failure_in_their_own_form(
         assert typed.updates("user_message_chunk") == []
 
 
-def test_viewers_with_compression_get_the_same_frames(serve: Serve) -> None:
+def test_viewers_with_compression_get_the_same_frames(healthy: Gateway, serve: Serve) -> None:
+    with ViewerClient(healthy) as viewer:
+        assert not viewer.is_compressed
     gateway = serve("healthy", "--compress", "on")
     with ViewerClient(gateway) as first, ViewerClient(gateway) as second:
         session = first.new(gateway.root)
         second.load(session, gateway.root)
         assert first.is_compressed
-        first.answer(first.prompt(session))
-        said = first.updates("agent_message_chunk")
-        assert said
-        second.find(lambda frame: "agent_message_chunk" in str(frame))
-        while len(second.updates("agent_message_chunk")) < len(said):
-            second.next()
-        assert second.updates("agent_message_chunk") == said
+        first.turn(session)
+        assert first.said
+        second.find(lambda _: len(second.said) == len(first.said))
+        assert second.said == first.said
 
 
 def test_the_first_answer_of_two_controllers_counts_and_the_other_question_is_withdrawn(
     healthy: Gateway,
 ) -> None:
-    gateway = healthy
-    with ViewerClient(gateway) as first, ViewerClient(gateway) as second:
-        session = first.new(gateway.root)
-        second.load(session, gateway.root)
+    with ViewerClient(healthy) as first, ViewerClient(healthy) as second:
+        session = first.new(healthy.root)
+        second.load(session, healthy.root)
         prompt = first.prompt(session, "/scenario permission")
         asked, again = first.question(), second.question()
         assert asked["id"] == again["id"]
+        # Nor may anybody else prompt meanwhile.
+        assert failure_of(second.turn(session))["reason"] == "turn_open"
         second.allow(asked)
         assert first.find(is_withdrawal)["params"]["requestId"] == asked["id"]
         first.send({"id": asked["id"], "result": {"outcome": {"outcome": "cancelled"}}})
-        assert first.answer(prompt)["result"]["stopReason"] == "end_turn"
+        assert has_ended_well(first.answer(prompt))
         assert not any(map(is_withdrawal, second.frames))
 
 
-def test_a_question_without_viewers_is_kept_for_the_next_one(serve: Serve) -> None:
-    gateway = serve("permission")
-    with ViewerClient(gateway) as asker:
-        session = asker.new(gateway.root)
-        asker.prompt(session)
-        asker.question()
-    until("nobody is there", lambda: gateway.holders()[0]["sessions"][0]["controllers"] == 0)
-    assert gateway.holders()[0]["sessions"][0]["questions"] == 1
-    with ViewerClient(gateway) as comer:
-        comer.load(session, gateway.root)
-        asked = comer.question()
-        comer.allow(asked)
-        until("the turn ends", lambda: not gateway.holders()[0]["sessions"][0]["turn"])
-
-
-def test_an_unattended_question_is_rejected_with_unattended_reject(
-    serve: Serve,
-) -> None:
+def test_an_unattended_question_is_rejected_with_unattended_reject(serve: Serve) -> None:
     gateway = serve("permission", "--unattended", "reject")
     with ViewerClient(gateway) as asker:
         session = asker.new(gateway.root)
         asker.prompt(session)
         asker.question()
-    until("the turn ends", lambda: not gateway.holders()[0]["sessions"][0]["turn"])
-    assert gateway.holders()[0]["sessions"][0]["questions"] == 0
+    until("the turn ends", lambda: not gateway.session(session)["turn"])
+    assert gateway.session(session)["questions"] == 0
 
 
 def test_an_observer_watches_and_cannot_control(healthy: Gateway) -> None:
-    gateway = healthy
-    token = gateway.token(role=Role.OBSERVER)
-    with ViewerClient(gateway) as one, ViewerClient(gateway, token=token) as observer:
-        session = one.new(gateway.root)
-        observer.load(session, gateway.root)
-        refused = observer.answer(observer.prompt(session))
-        assert refused["error"]["data"]["agent_error"]["reason"] == "observer"
-        params = {"cwd": str(gateway.root), "mcpServers": []}
-        refused = observer.answer(observer.request("session/new", params))
-        assert refused["error"]["data"]["agent_error"]["reason"] == "observer"
-        one.answer(one.prompt(session))
+    token = healthy.token(role=Role.OBSERVER)
+    with ViewerClient(healthy) as one, ViewerClient(healthy, token=token) as observer:
+        session = one.new(healthy.root)
+        observer.load(session, healthy.root)
+        assert failure_of(observer.turn(session))["reason"] == "observer"
+        assert observer.failure("session/new", healthy.opening())["reason"] == "observer"
+        one.turn(session)
         observer.find(lambda frame: "agent_message_chunk" in str(frame))
 
 
-def test_a_second_viewer_cannot_prompt_while_a_turn_runs(healthy: Gateway) -> None:
-    gateway = healthy
-    with ViewerClient(gateway) as one, ViewerClient(gateway) as other:
-        session = one.new(gateway.root)
-        other.load(session, gateway.root)
-        one.prompt(session, "/scenario permission")
-        one.question()
-        refused = other.answer(other.prompt(session, "/scenario permission"))
-        assert refused["error"]["data"]["agent_error"]["reason"] == "turn_open"
-
-
 def test_the_same_viewer_elsewhere_replaces_the_older_socket(healthy: Gateway) -> None:
-    gateway = healthy
-    older = ViewerClient(gateway, replay=True)
-    session = older.new(gateway.root)
-    with ViewerClient(gateway, replay=True, known=older.known) as newer:
-        newer.load(session, gateway.root)
+    older = ViewerClient(healthy, replay=True)
+    session = older.new(healthy.root)
+    with ViewerClient(healthy, replay=True, known=older.known) as newer:
+        newer.load(session, healthy.root)
         assert older.closed() == (4409, "superseded")
-        answer = newer.answer(newer.prompt(session))
-        assert answer["result"]["stopReason"] == "end_turn"
+        assert has_ended_well(newer.turn(session))
 
 
 def test_a_viewer_that_asked_for_lines_gets_many_frames_in_a_message(serve: Serve) -> None:
     tools = [{"tool": {"title": f"Read {n}", "status": "completed"}} for n in range(300)]
     gateway = serve({"turns": [[*tools, {"result": "end_turn"}]]})
-    with ViewerClient(gateway, replay=True) as plain:
-        session = plain.new(gateway.root)
-        plain.answer(plain.prompt(session))
     with (
         ViewerClient(gateway, replay=True) as plain,
         ViewerClient(gateway, replay=True, known={"lines": 1}) as lines,
     ):
-        for viewer in (plain, lines):
-            viewer.load(session, gateway.root)
+        session = plain.new(gateway.root)
+        plain.turn(session)
+        lines.load(session, gateway.root)
         told = [viewer.updates("tool_call") for viewer in (plain, lines)]
         assert told[0] == told[1]
         assert len(told[0]) == 300
@@ -169,9 +124,7 @@ def test_a_viewer_that_asked_for_lines_gets_many_frames_in_a_message(serve: Serv
         assert lines.messages < len(lines.frames) / 10
 
 
-def test_an_unanswered_question_times_out_and_each_viewer_sees_it(
-    serve: Serve,
-) -> None:
+def test_an_unanswered_question_times_out_and_each_viewer_sees_it(serve: Serve) -> None:
     gateway = serve("two_questions", "--ask-reminder", "500ms", "--ask-timeout", "5s")
     with (
         ViewerClient(gateway, replay=True) as first,
@@ -181,10 +134,8 @@ def test_an_unanswered_question_times_out_and_each_viewer_sees_it(
         session = first.new(gateway.root)
         second.load(session, gateway.root)
         observer.load(session, gateway.root)
-        prompt = first.prompt(session)
-        assert first.answer(prompt)["result"]["stopReason"] == "end_turn"
-        said = "".join(update["content"]["text"] for update in first.updates("agent_message_chunk"))
-        assert said == "Run the tests: reject. Edit parser.py: reject. "
+        assert has_ended_well(first.turn(session))
+        assert "".join(first.said) == "Run the tests: reject. Edit parser.py: reject. "
         observer.find(lambda frame: "Edit parser.py: reject" in str(frame))
         second.find(lambda frame: "Edit parser.py: reject" in str(frame))
         for viewer in (first, second):
@@ -193,7 +144,6 @@ def test_an_unanswered_question_times_out_and_each_viewer_sees_it(
             assert [f["params"]["requestId"] for f in gone] == [asked["id"], other["id"]]
             how = [frame["params"]["_meta"]["lastword"]["how"] for frame in gone]
             assert how == ["timed_out", "timed_out"]
-            viewer.send({"id": asked["id"], "result": {"outcome": {"outcome": "cancelled"}}})
         titles = [notice["title"] for notice in second.updates("notice")]
         assert titles[0].startswith("The agent is waiting for your answer: Run the tests. Without")
         assert titles[-1] == EXPIRED
@@ -203,22 +153,134 @@ def test_an_unanswered_question_times_out_and_each_viewer_sees_it(
 
 
 def test_an_agents_activity_after_its_answer_is_shown_to_each_viewer(healthy: Gateway) -> None:
-    gateway = healthy
-    words = ["active", "quiet"]
-    with ViewerClient(gateway, replay=True) as first, ViewerClient(gateway) as second:
+    with ViewerClient(healthy, replay=True) as first, ViewerClient(healthy) as second:
+        session = first.new(healthy.root)
+        second.load(session, healthy.root)
+        assert has_ended_well(first.turn(session, "/scenario works_on"))
+        for viewer in (first, second):
+            for word in ("active", "quiet"):
+                viewer.find(lambda frame, word=word: f"'session': '{word}'" in str(frame))
+        view = healthy.session(session)["view"]
+        assert (view["state"], view["activity"]) == ("idle", "quiet")
+
+
+LIMITED: dict[str, Any] = {"fail": {"http": 429, "message": "Rate limited"}}
+MODELS = {
+    "turns": [[LIMITED], [{"say": "Done."}, {"result": "end_turn"}]],
+    "models": {"big": "switch", "small": "switch"},
+}
+
+
+def model_in(members: dict[str, Any]) -> str:
+    (option,) = members["configOptions"]
+    return str(option["currentValue"])
+
+
+def test_a_turn_continues_with_another_model_before_all_viewers_including_later_ones(
+    serve: Serve,
+) -> None:
+    gateway = serve(MODELS, "--fallback-model", "small", "--fallback-stays")
+    with ViewerClient(gateway, capabilities=TYPED) as first, ViewerClient(gateway) as second:
         session = first.new(gateway.root)
         second.load(session, gateway.root)
-        assert (
-            first.answer(first.prompt(session, "/scenario works_on"))["result"]["stopReason"]
-            == "end_turn"
-        )
+        assert has_ended_well(first.turn(session))
+        (retry,) = first.updates("agent_retry")
+        assert "Going on with the model small." in retry["error"]["message"]
+        second.find(lambda frame: "config_option_update" in str(frame))
         for viewer in (first, second):
-            for word in words:
-                viewer.find(lambda frame, word=word: f"'session': '{word}'" in str(frame))
-        (view,) = (
-            each["view"]
-            for held in gateway.holders()
-            for each in held["sessions"]
-            if each["sessionId"] == session
-        )
-        assert (view["state"], view["activity"]) == ("idle", "quiet")
+            assert [model_in(each) for each in viewer.updates("config_option_update")] == ["small"]
+        with ViewerClient(gateway) as third:
+            assert model_in(third.load(session, gateway.root)) == "small"
+
+
+WORDS = [f"<{number}>" for number in range(20)]
+TALKS: dict[str, Any] = {
+    "turns": [
+        [
+            *({"say": word} for word in WORDS[:10]),
+            {"tool": {"title": "Read", "kind": "read"}},
+            *({"say": word} for word in WORDS[10:]),
+            {"result": "end_turn"},
+        ],
+        [*({"say": word} for word in WORDS), {"result": "end_turn"}],
+    ],
+    "sessions": "resume",
+}
+
+
+def asks_for(replay: Any, **more: Any) -> dict[str, Any]:
+    return {"_meta": {"lastword": {"replay": replay} | more}}
+
+
+def test_a_past_is_joined_for_stock_clients_and_on_request_and_live_updates_never_are(
+    serve: Serve,
+) -> None:
+    gateway = serve(TALKS)
+    joined = ["".join(WORDS[:10]), "".join(WORDS[10:])]
+    with ViewerClient(gateway, replay=True) as first, ViewerClient(gateway) as stock:
+        session = first.new(gateway.root)
+        first.turn(session)
+        assert first.said == WORDS
+        assert "_meta" not in stock.load(session, gateway.root)
+        wrong = gateway.opening(sessionId=session) | asks_for("short")
+        assert stock.answer(stock.request("session/load", wrong))["error"]["code"] == -32602
+        assert stock.said == joined
+        with ViewerClient(gateway) as whole:
+            whole.load(session, gateway.root, **asks_for("full"))
+            assert whole.said == WORDS
+        with ViewerClient(gateway, replay=True) as numbered:
+            place = numbered.load(session, gateway.root)["_meta"]["lastword"]
+            assert (place["replay"], numbered.said) == ("full", WORDS)
+            at = next(
+                frame["params"]["_meta"]["lastword"]["seq"]
+                for frame in numbered.frames
+                if WORDS[4] in str(frame.get("params"))
+            )
+        with ViewerClient(gateway, replay=True) as rest:
+            after = {"epoch": place["epoch"], "seq": at}
+            rest.load(session, gateway.root, **asks_for("compact", after=after))
+            assert rest.said == ["".join(WORDS[5:10]), joined[1]]
+
+        first.turn(session)
+        stock.find(lambda _: len(stock.said) == len(joined + WORDS))
+        assert stock.said == joined + WORDS
+
+
+@pytest.fixture(scope="module")
+def early(serve_all: Serve, tmp_path_factory: pytest.TempPathFactory) -> Gateway:
+    """A gateway whose agent forks, and speaks before it answers."""
+    path = tmp_path_factory.mktemp("agent") / "noted"
+    return serve_all(command=noting(path, "fork", "early"))
+
+
+def saying(text: str, session: str = "SESSION") -> str:
+    """The prompt by which the agent says a text in a session."""
+    update = {"sessionUpdate": "agent_message_chunk", "content": {"type": "text", "text": text}}
+    params = {"sessionId": session, "update": update}
+    frame = {"jsonrpc": "2.0", "method": "session/update", "params": params}
+    return f"say {json.dumps(frame)}"
+
+
+def test_frames_of_two_sessions_in_one_write_reach_their_own_viewers_in_order(
+    early: Gateway,
+) -> None:
+    with ViewerClient(early) as one, ViewerClient(early) as other:
+        session = one.new(early.root)
+        forked = other.result("session/fork", early.opening(sessionId=session))["sessionId"]
+        one.turn(session, saying("elsewhere", forked))
+        other.turn(forked)
+        # What was said before a session's name was known begins it.
+        assert one.said == ["early", "Heard say"]
+        assert other.said == ["early", "elsewhere", "Heard go"]
+        for viewer, own in ((one, session), (other, forked)):
+            updates = [f for f in viewer.frames if f.get("method") == "session/update"]
+            assert {frame["params"]["sessionId"] for frame in updates} == {own}
+
+
+def test_a_load_is_answered_once_the_whole_past_has_arrived(early: Gateway) -> None:
+    with ViewerClient(early) as one, ViewerClient(early) as other:
+        session = one.new(early.root)
+        for _ in range(20):
+            one.turn(session, saying("x" * 60_000))
+        other.load(session, early.root)
+        assert "".join(other.said).count("x" * 60_000) == 20  # some of them are joined
