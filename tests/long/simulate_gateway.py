@@ -5,19 +5,18 @@
     python -m tests.long.simulate_gateway --fleet [--rule NAME] …
 
 A schedule is one session: an agent that speaks, asks and answers; up to three viewers that come
-back by the reconnect policy, with and without cursors, by the id of an event or with a past whose
-messages are joined, lag, repeat themselves, answer twice, ask for new sessions, and again where the
-answer was lost, and whose links are cut with frames on their way; a gateway that accepts and
-closes, over and over; a front and a holder that die; a log that forgets its oldest entries. All of
-it is drawn from the seed, so a seed always gives the same trace, in however many processes its
-schedules are played.
+back, with and without cursors, by the id of an event or with a past whose messages are joined, lag,
+repeat themselves, answer twice, ask for new sessions, and again where the answer was lost, and
+whose links are cut with frames on their way; a front and a holder that die; a log that forgets its
+oldest entries. All of it is drawn from the seed, so a seed always gives the same trace, in however
+many processes its schedules are played.
 
 A referee (`tests.kit.gateway.referee`) looks at what was committed, at what each viewer applied and
 at what reached the agent: nothing is `lost`, shown twice (`double`) or out of order (`disorder`),
 what the log has forgotten is told (`untold` where it is not), every request is answered
 (`unanswered`), with the invariants V3 to V7, V9 and V10; what is joined is of the past and of one
-message (`joined`), no viewer connects for ever (`endless`), and a `session/new` opens one session,
-however often it is sent (`reopened` where not), and is given that (`mistaken`).
+message (`joined`), and a `session/new` opens one session, however often it is sent (`reopened`
+where not), and is given that (`mistaken`).
 
 The last line counts: `schedules=… lost=0 double=0 disorder=0 untold=0 unanswered=0 trace=…`, with
 `other=…` where an invariant broke. Status 1 where anything did; the first schedule that failed is

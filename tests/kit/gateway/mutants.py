@@ -6,12 +6,10 @@ Owns the mistakes, which are those that were found in programs of this kind.
 from __future__ import annotations
 
 from collections import deque
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from msgspec import structs
 
-from lastword.client.reconnect import TRIES, Signal
 from lastword.gateway.holder.openings import Openings
 from lastword.gateway.log.entries import MAX_SEQ, LogKind, Pins
 from lastword.gateway.viewing.reader import joined
@@ -21,7 +19,6 @@ from tests.kit.gateway.world import SESSION, Machine, WatchedLog, frames_of
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Sequence
 
-    from lastword.client.reconnect import Event, ReconnectAction, ReconnectState
     from lastword.gateway.holder.effects import HubEffect
     from lastword.gateway.holder.hub import Hub
     from lastword.gateway.holder.openings import OpeningLink
@@ -102,18 +99,6 @@ class EndOvertakes(Machine):
         first = [frame for end in ends for frame in renderer._frames(end, attachment)]
         rest = type(pulled)(pulled.gap, pulled.pinned, pulled.passed, others)
         return first + renderer.pulled(rest, attachment)
-
-
-class ResetAtOpen(Machine):
-    """Viewers count their tries anew with each socket that opens."""
-
-    def policy(
-        self, state: ReconnectState, event: Event, now: int, random: float
-    ) -> tuple[ReconnectState, tuple[ReconnectAction, ...]]:
-        state, actions = super().policy(state, event, now, random)
-        if event is Signal.OPENED:
-            state = replace(state, tries=0, budget=TRIES)
-        return state, actions
 
 
 class JoinsTheLive(Machine):
@@ -240,7 +225,6 @@ MUTANTS = {
     "send_before_commit": SendsBeforeCommit,
     "live_path": LivePath,
     "end_overtakes": EndOvertakes,
-    "reset_at_open": ResetAtOpen,
     "joins_the_live": JoinsTheLive,
     "forgets_the_id": ForgetsTheId,
     "opens_again": OpensAgain,

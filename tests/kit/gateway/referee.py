@@ -12,7 +12,6 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from lastword.gateway.log.entries import LogKind
-from tests.kit.gateway.returning import MOST_CONNECTS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -98,11 +97,6 @@ class Referee:
         """A viewer is there: up to there it is told the past, joined or not."""
         account = self._accounts[viewer.id]
         account.past, account.is_compact = head, compact
-
-    def looped(self, viewer: Viewer, connects: int, *, has_given_up: bool) -> None:
-        """A gateway accepted and closed for as long as the viewer came back."""
-        if connects > MOST_CONNECTS or not has_given_up:
-            self._broken("endless", f"{viewer.id} connected {connects} times and goes on")
 
     def committed(self, first: int, head: int, entries: Sequence[LogEntry]) -> None:
         self._first = first

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from lastword.client import reconnect
 from lastword.core.link.handshake import ClientProfile
 from lastword.core.protocol import jsonrpc
 from lastword.gateway.holder.effects import Commit, ToAgent, ToViewer
@@ -26,12 +25,10 @@ from tests.kit.gateway.committing import CommittingHub
 from tests.kit.gateway.desk import Desk, Door
 from tests.kit.gateway.limited_link import LimitedLink
 from tests.kit.gateway.referee import Referee
-from tests.kit.gateway.returning import CODES, Returning
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from lastword.client.reconnect import Event, ReconnectAction, ReconnectState
     from lastword.gateway.holder.effects import HubEffect
     from lastword.gateway.holder.hub import Hub
     from lastword.gateway.log.entries import LogEntry
@@ -83,11 +80,6 @@ class Machine:
     def is_too_late(self, link: LimitedLink, now: float) -> bool:
         return now > link.latest
 
-    def policy(
-        self, state: ReconnectState, event: Event, now: int, random: float
-    ) -> tuple[ReconnectState, tuple[ReconnectAction, ...]]:
-        return reconnect.step(state, event, now, random)
-
 
 def _next(attachment: Attachment) -> Pulled:
     pulled = attachment.reader.pull()
@@ -109,9 +101,10 @@ def events_of(attachment: Attachment, renderer: Renderer, epoch: str) -> list[tu
 class Seat:
     """A viewer as a client has it: what it applied, what it waits for, what is on its way to it."""
 
-    def __init__(self, viewer: Viewer, link: Returning, *, reads_events: bool) -> None:
+    def __init__(self, viewer: Viewer, *, reads_events: bool) -> None:
         self.viewer = viewer
-        self.link = link
+        self.returns_at: float | None = None
+        """When it comes back by itself: its policy has tests of its own."""
         self.reads_events = reads_events
         self.last_event = ""
         self.attachment: Attachment | None = None
@@ -170,7 +163,6 @@ class World:
         profile = ClientProfile(typed=typed, retry=typed)
         seat = Seat(
             Viewer(id=f"v{index}", role=role, profile=profile, replay=replay),
-            Returning(self._machine.policy, self._dice),
             reads_events=self._dice() < 0.3,
         )
         self.referee.sits(seat.viewer)
@@ -323,11 +315,11 @@ class World:
                 seat.attachment, self._now, self._now_ms, code=4409, cause="superseded"
             )
             self._cut(seat)
-        seat.link.comes(self._now_ms)
         self._attach_from(seat)
 
     def _attach_from(self, seat: Seat) -> None:
         """Attach with the cursor that a viewer has, or with one that is none."""
+        seat.returns_at = None
         cursor = seat.cursor
         if cursor is not None and self._dice() < 0.05:
             cursor = Cursor("another", cursor.seq)
@@ -371,36 +363,15 @@ class World:
             self._deliver(seat, self._draw(len(seat.wire) + 1))
             self._hub.detach(seat.attachment, self._now, self._now_ms, code=1006, cause="cut")
             self._cut(seat)
-            self._lose(seat, 1006)
+            self._lose(seat)
 
-    def _lose(self, seat: Seat, code: int) -> None:
-        if seat.link.lost(code, self._now_ms):
-            self._reach(seat)
+    def _lose(self, seat: Seat) -> None:
+        seat.returns_at = self._now + self._dice() * 10.0
 
     def _return(self) -> None:
         for seat in self.seats:
-            due = seat.link.due
-            if due is not None and due <= self._now_ms and seat.link.ticks(self._now_ms):
-                self._reach(seat)
-
-    def _reach(self, seat: Seat) -> None:
-        seat.link.opened(self._now_ms)
-        self._attach_from(seat)
-
-    def _loop(self) -> None:
-        """A gateway that accepts a viewer each time, and closes: it must come to an end."""
-        seat = self._any_seat()
-        if seat.attachment is None:
-            return
-        self._deliver(seat, self._draw(len(seat.wire) + 1))
-        code = CODES[self._draw(len(CODES))]
-        self._hub.detach(seat.attachment, self._now, self._now_ms, code=code, cause="closed")
-        self._cut(seat)
-        attaches = self._dice() < 0.5
-        connects, ended = seat.link.loops(code, self._now_ms, attaches=attaches)
-        self.referee.looped(seat.viewer, connects, has_given_up=seat.link.has_given_up)
-        self.trace.append(b"%d connections in %d ms" % (connects, ended - self._now_ms))
-        self._now = ended / 1000
+            if seat.returns_at is not None and seat.returns_at <= self._now:
+                self._attach_from(seat)
 
     def _break_stream(self) -> None:
         """A stream of events is cut, and goes on after the last event that came."""
@@ -558,7 +529,7 @@ class World:
                 self._hub.detach(seat.attachment, self._now, self._now_ms, code=1006, cause="front")
             self._cut(seat)
         for seat in there:
-            self._lose(seat, 1006)
+            self._lose(seat)
 
     def _die(self) -> None:
         there = [seat for seat in self.seats if seat.attachment is not None]
@@ -575,7 +546,7 @@ class World:
         number = self._limited.resume(self._log)
         self._hub.lost_agent(ERROR, self._now_ms, but=number)
         for seat in there:
-            self._lose(seat, 1012)
+            self._lose(seat)
 
     def _tick(self) -> None:
         self._now += self._dice() * 60.0
@@ -612,8 +583,7 @@ class World:
 STEPS = (
     (0.1, World._speak),
     (0.145, World._limit),
-    (0.165, World._cancel),
-    (0.17, World._loop),
+    (0.17, World._cancel),
     (0.21, World._break_stream),
     (0.28, World._answer),
     (0.33, World._ask),

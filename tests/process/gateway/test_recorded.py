@@ -220,21 +220,6 @@ def test_two_sessions_with_the_same_id_are_found_by_the_gateways_names(serve: Se
     assert f"session {names[1]} (the agent's {names[0]})" in lastword(gateway, "log", names[1])
 
 
-def test_the_link_and_its_holder_are_recorded_as_one_run_hidden_from_the_agent(
-    serve: Serve, tmp_path: Path
-) -> None:
-    seen = tmp_path / "environment"
-    shell = f'env > "{seen}"; exec "$@"'
-    gateway = serve(ASKS, command=["/bin/sh", "-c", shell, "agent", *agent("healthy")])
-    with ViewerClient(gateway, capabilities=TYPED) as viewer:
-        session = viewer.new(gateway.root)
-        viewer.turn(session)
-        until("it is recorded", lambda: {"viewer_came", "answer"} <= {*kinds(gateway, session)})
-    assert "LASTWORD_STATE_DIR=" in seen.read_text()
-    (run,) = runs(gateway, session)
-    assert run["run"]["door"] == "gateway"
-
-
 @pytest.mark.processes
 @pytest.mark.real_start
 def test_a_projects_own_modules_are_not_imported_by_the_gateway(
@@ -386,6 +371,8 @@ def test_a_closed_tab_has_one_name_in_the_log_the_api_and_the_metrics(serve: Ser
 
     until("it has left", lambda: left(ApiClient(gateway).events(session)) == [(1001, "tab_closed")])
     until("it is recorded", lambda: left(entries(gateway, session)) == [(1001, "tab_closed")])
+    (run,) = runs(gateway, session)  # of the link and of its holder
+    assert run["run"]["door"] == "gateway"
     page = " ".join(lastword(gateway, "log", session).split())
     assert "its tab or program was closed (1001)" in page
     ended = {"cause": "tab_closed"}

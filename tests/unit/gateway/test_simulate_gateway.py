@@ -25,7 +25,6 @@ FOUND_AS = {
     "send_before_commit": {"V3"},
     "live_path": {"lost", "disorder"},
     "end_overtakes": {"V5"},
-    "reset_at_open": {"endless"},
     "joins_the_live": {"joined"},
     "forgets_the_id": {"lost"},
     "opens_again": {"reopened"},
