@@ -6,17 +6,15 @@
 
 A schedule is one session: an agent that speaks, asks and answers; up to three viewers that come
 back, with and without cursors, by the id of an event or with a past whose messages are joined, lag,
-repeat themselves, answer twice, ask for new sessions, and again where the answer was lost, and
-whose links are cut with frames on their way; a front and a holder that die; a log that forgets its
-oldest entries. All of it is drawn from the seed, so a seed always gives the same trace, in however
-many processes its schedules are played.
+repeat themselves, answer twice, and whose links are cut with frames on their way; a front and a
+holder that die; a log that forgets its oldest entries. All of it is drawn from the seed, so a seed
+always gives the same trace, in however many processes its schedules are played.
 
 A referee (`tests.kit.gateway.referee`) looks at what was committed, at what each viewer applied and
 at what reached the agent: nothing is `lost`, shown twice (`double`) or out of order (`disorder`),
 what the log has forgotten is told (`untold` where it is not), every request is answered
-(`unanswered`), with the invariants V3 to V7, V9 and V10; what is joined is of the past and of one
-message (`joined`), and a `session/new` opens one session, however often it is sent (`reopened`
-where not), and is given that (`mistaken`).
+(`unanswered`), with the invariants V3 to V7, V9 and V10; and what is joined is of the past and of
+one message (`joined`).
 
 The last line counts: `schedules=… lost=0 double=0 disorder=0 untold=0 unanswered=0 trace=…`, with
 `other=…` where an invariant broke. Status 1 where anything did; the first schedule that failed is

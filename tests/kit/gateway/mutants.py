@@ -8,24 +8,18 @@ from __future__ import annotations
 from collections import deque
 from typing import TYPE_CHECKING
 
-from msgspec import structs
-
-from lastword.gateway.holder.openings import Openings
-from lastword.gateway.log.entries import MAX_SEQ, LogKind, Pins
+from lastword.gateway.log.entries import MAX_SEQ, LogKind
 from lastword.gateway.viewing.reader import joined
 from tests.kit.gateway.committing import CommittingHub
 from tests.kit.gateway.world import SESSION, Machine, WatchedLog, frames_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Container, Sequence
+    from collections.abc import Callable, Sequence
 
-    from lastword.gateway.holder.effects import HubEffect
     from lastword.gateway.holder.hub import Hub
-    from lastword.gateway.holder.openings import OpeningLink
     from lastword.gateway.log.entries import Cursor, LogEntry, Numbered
-    from lastword.gateway.viewing.reader import Attachment, Reset, Viewer
+    from lastword.gateway.viewing.reader import Attachment, Reset
     from lastword.gateway.viewing.render import Renderer
-    from tests.kit.gateway.limited_link import LimitedLink
     from tests.kit.gateway.referee import Referee
 
 
@@ -123,115 +117,10 @@ class ForgetsTheId(Machine):
         return _DeafHub(log, session_id=SESSION, numbers=numbers, unattended_seconds=50.0)
 
 
-class _ForgetfulOpenings(Openings):
-    """Knows nothing of a request that has been answered."""
-
-    def session_of(self, viewer: str, request_id: bytes) -> str:
-        del viewer, request_id
-        return ""
-
-
-class OpensAgain(Machine):
-    """A `session/new` whose answer was lost opens a second session when it is sent again."""
-
-    def openings(self) -> Openings:
-        return _ForgetfulOpenings()
-
-
-class _StubbornOpenings(Openings):
-    """Answers over the link by which it was asked first."""
-
-    def is_under_way(self, link: OpeningLink, viewer: str, request_id: bytes) -> bool:
-        asked = [(each.viewer, each.request_id) for each in self._waiting.values()]
-        del link
-        return (viewer, request_id) in asked
-
-
-class AnswersTheCut(Machine):
-    """A `session/new` that still waits is answered over a link that is gone."""
-
-    def openings(self) -> Openings:
-        return _StubbornOpenings()
-
-
-class _ConfusedOpenings(Openings):
-    """Takes another viewer's request with the same id for the same."""
-
-    def session_of(self, viewer: str, request_id: bytes) -> str:
-        del viewer
-        found = [session for (_, asked), session in self._opened.items() if asked == request_id]
-        return found[-1] if found else ""
-
-
-class ConfusesViewers(Machine):
-    """Whoever comes back is given the session that another has opened."""
-
-    def openings(self) -> Openings:
-        return _ConfusedOpenings()
-
-
-class _StickyOpenings(Openings):
-    """Takes an answered id for the same request over a first link, too."""
-
-    def again(
-        self, link: OpeningLink, viewer: Viewer, request_id: bytes, sessions: Container[str]
-    ) -> str | None:
-        known = structs.replace(viewer, is_new=False)
-        return super().again(link, known, request_id, sessions)
-
-
-class OneIdOneSession(Machine):
-    """A client that uses one id for all is given one session for all."""
-
-    def openings(self) -> Openings:
-        return _StickyOpenings()
-
-
-class ForgetsThatItWentOn(Machine):
-    """The log does not say that a turn went on after a limit: the next process sends it again."""
-
-    def goes_on(self, hub: Hub, now_ms: int) -> list[HubEffect]:
-        del hub, now_ms
-        return []
-
-
-class _StubbornPins(Pins):
-    """Keeps the wait for a limit whatever the user sends."""
-
-    def note(self, seq: int, entry: LogEntry) -> list[tuple[str, Numbered | None]]:
-        if entry.kind is LogKind.IN:
-            entry = structs.replace(entry, about=structs.replace(entry.about, method=""))
-        return super().note(seq, entry)
-
-
-class ForgetsTheCancel(Machine):
-    """The next process goes on with a wait that the user had ended."""
-
-    def log(self, referee: Referee) -> WatchedLog:
-        made = WatchedLog(referee)
-        made.pins = _StubbornPins()
-        return made
-
-
-class GoesOnLate(Machine):
-    """A turn goes on however late it is."""
-
-    def is_too_late(self, link: LimitedLink, now: float) -> bool:
-        del link, now
-        return False
-
-
 MUTANTS = {
     "send_before_commit": SendsBeforeCommit,
     "live_path": LivePath,
     "end_overtakes": EndOvertakes,
     "joins_the_live": JoinsTheLive,
     "forgets_the_id": ForgetsTheId,
-    "opens_again": OpensAgain,
-    "answers_the_cut": AnswersTheCut,
-    "confuses_viewers": ConfusesViewers,
-    "one_id_one_session": OneIdOneSession,
-    "forgets_that_it_went_on": ForgetsThatItWentOn,
-    "forgets_the_cancel": ForgetsTheCancel,
-    "goes_on_late": GoesOnLate,
 }

@@ -1,8 +1,7 @@
 """What has to hold for a session of the gateway, whatever its players do.
 
 Owns the promises V1 to V10, judged from outside: by what was committed, what each viewer applied,
-and by what reached the agent; and that a `session/new` opens one session, and is given that,
-however often it is sent. Knows nothing of how the gateway comes to it.
+and by what reached the agent. Knows nothing of how the gateway comes to it.
 """
 
 from __future__ import annotations
@@ -23,7 +22,6 @@ _TAG = re.compile(r"<([0-9]+)>")
 _TAG_IN_FRAME = re.compile(rb'"tag":([0-9]+)|"<([0-9]+)>')
 
 PROMISES = ("lost", "double", "disorder", "untold", "unanswered")
-_ENDS_WAITS = frozenset({"session/prompt", "session/cancel"})
 PULL_BYTES = 512 * 1024
 
 
@@ -33,15 +31,6 @@ class BrokenGatewayPromiseError(Exception):
     def __init__(self, promise: str, said: str) -> None:
         super().__init__(f"{promise}: {said}")
         self.promise = promise
-
-
-class Asked:
-    def __init__(self) -> None:
-        self.sent = 0
-        self.answers = 0
-        self.sessions: list[str] = []
-        self.lives = False
-        """The last of these sessions is there."""
 
 
 class Account:
@@ -68,9 +57,6 @@ class Referee:
         self._asks: Counter[int] = Counter()
         self._dead_asks: set[int] = set()
         self._viewers: dict[str, Viewer] = {}
-        self._asked_new: dict[tuple[str, int], Asked] = {}
-        self._waits: dict[int, float] = {}
-        """Prompts that wait for a limit, and until when they may go on."""
 
     @staticmethod
     def _broken(promise: str, said: str) -> None:
@@ -109,21 +95,8 @@ class Referee:
                 tag = int(found[1] or found[2]) if found else 0
                 self._seq_of_tag[tag] = seq
             about = entry.about
-            if entry.kind is LogKind.IN and about.method in _ENDS_WAITS:
-                self._waits.clear()
             self._truth[seq] = (entry.kind, tag, (about.viewer, about.request, about.number))
         self._head = head
-
-    def waits(self, number: int, latest: float) -> None:
-        """A prompt waits for the end of a limit, and goes on by then or not at all."""
-        self._waits[number] = latest
-
-    def went_on(self, number: int, now: float) -> None:
-        latest = self._waits.pop(number, None)
-        if latest is None:
-            self._broken("continued", f"{number} went on twice, or after the user had ended it")
-        elif now > latest:
-            self._broken("continued", f"{number} went on at {now}, after {latest}")
 
     def trimmed(self, first: int) -> None:
         """The log's oldest entry is this one now."""
@@ -214,34 +187,6 @@ class Referee:
         if self._reached[tag] > 1:
             self._broken("double", f"prompt {tag} reached the agent twice")
 
-    def uses_id_again(self, viewer: Viewer, request: int) -> None:
-        """A viewer takes the id of an answered `session/new` for another one."""
-        del self._asked_new[viewer.id, request]
-
-    def asked_session(self, viewer: Viewer, request: int) -> None:
-        """A viewer sent a `session/new`, for the first time or again."""
-        self._asked_new.setdefault((viewer.id, request), Asked()).sent += 1
-
-    def opened_session(self, viewer: str, request: int, session: str) -> None:
-        asked = self._asked_new[viewer, request]
-        if asked.lives:
-            self._broken("reopened", f"{viewer}'s {request} opened {asked.sessions[-1]}, {session}")
-        asked.sessions.append(session)
-        asked.lives = True
-
-    def closed_session(self, session: str) -> None:
-        for asked in self._asked_new.values():
-            asked.lives = asked.lives and asked.sessions[-1] != session
-
-    def gave_session(self, viewer: Viewer, request: int, session: str | None) -> None:
-        """A viewer has an answer to its `session/new`: a session, or none."""
-        asked = self._asked_new[viewer.id, request]
-        asked.answers += 1
-        if asked.answers > asked.sent:
-            self._broken("double", f"{viewer.id} has {asked.answers} answers to {request}")
-        if session is not None and session not in asked.sessions:
-            self._broken("mistaken", f"{viewer.id} was given {session}, of {asked.sessions}")
-
     def asked(self, number: int) -> None:
         self._asks[number] = 0
 
@@ -251,10 +196,8 @@ class Referee:
             self._broken("V7", f"the agent's question {number} was answered twice")
 
     def agent_died(self) -> None:
-        """Nothing that it asked will be answered, and nobody knows of what it opened."""
+        """Nothing that it asked will be answered."""
         self._dead_asks |= self._asks.keys()
-        for asked in self._asked_new.values():
-            asked.lives = False
 
     def rests(self, viewer: Viewer, position: int, head: int, unanswered: set[int]) -> None:
         account = self._accounts[viewer.id]

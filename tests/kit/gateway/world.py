@@ -1,8 +1,7 @@
 """A session of the gateway's with its agent and its viewers, drawn from a seed, on the real hub.
 
 Owns the players: an agent that speaks, asks and answers; viewers that come, go, lag, repeat
-themselves, ask for new sessions, and lose what was on its way to them; a process that dies; a log
-that forgets. What has
+themselves, and lose what was on its way to them; a process that dies; a log that forgets. What has
 to hold whatever they do is `referee`'s.
 """
 
@@ -16,14 +15,11 @@ import msgspec
 from lastword.core.link.handshake import ClientProfile
 from lastword.core.protocol import jsonrpc
 from lastword.gateway.holder.effects import Commit, ToAgent, ToViewer
-from lastword.gateway.holder.openings import Openings
 from lastword.gateway.log.entries import Cursor
 from lastword.gateway.log.store import MemoryLog
 from lastword.gateway.viewing.reader import CursorError, Role, Viewer, joined
 from lastword.gateway.viewing.render import Form, LogPlace, Renderer, read_id, stream_events
 from tests.kit.gateway.committing import CommittingHub
-from tests.kit.gateway.desk import Desk, Door
-from tests.kit.gateway.limited_link import LimitedLink
 from tests.kit.gateway.referee import Referee
 
 if TYPE_CHECKING:
@@ -66,19 +62,8 @@ class Machine:
     def hub(self, log: WatchedLog, numbers: Callable[[], int]) -> Hub:
         return CommittingHub(log, session_id=SESSION, numbers=numbers, unattended_seconds=50.0)
 
-    def openings(self) -> Openings:
-        """What a holder knows of those who ask for new sessions."""
-        return Openings()
-
     def pulled(self, attachment: Attachment, renderer: Renderer) -> list[bytes]:
         return frames_of(attachment, renderer)
-
-    def goes_on(self, hub: Hub, now_ms: int) -> list[HubEffect]:
-        """What is done before a turn goes on after a limit."""
-        return hub.note_wait(None, now_ms)
-
-    def is_too_late(self, link: LimitedLink, now: float) -> bool:
-        return now > link.latest
 
 
 def _next(attachment: Attachment) -> Pulled:
@@ -115,11 +100,6 @@ class Seat:
         self.questions: list[Any] = []
         self.next_id = 0
         self.comes = 0
-        self.door: Door | None = None
-        self.is_first = True
-        """None of its requests was sent over an earlier link."""
-        self.openings: dict[int, int] = {}
-        """The ids of its requests for new sessions, and how often it has sent each."""
 
     @property
     def position(self) -> int:
@@ -139,12 +119,8 @@ class World:
         self._now = 1.0
         self._tag = 0
         self._hub = self._machine.hub(self._log, self._number)
-        self._desk = Desk(self._machine.openings(), self._number, self.referee)
         self._renderer = Renderer(SESSION)
         self._agent_open: list[int] = []
-        self._limited = LimitedLink(self._dice)
-        self._is_killed = False
-        """The process dies with what it was about to send."""
         self._agent_asks = 0
         self.seats = [self._seat(index) for index in range(1 + self._draw(3))]
         self.trace: list[bytes] = []
@@ -177,12 +153,7 @@ class World:
         for _ in range(10 + self._draw(50)):
             self._now += self._dice() * 3.0
             self._return()
-            self._go_on()
             self._step()
-            if self._is_killed:
-                self._die()
-            if self._dice() < 0.2:
-                self._step_of_openings()
         self._rest()
 
     def _step(self) -> None:
@@ -191,15 +162,6 @@ class World:
             if throw < limit:
                 act(self)
                 return
-
-    def _step_of_openings(self) -> None:
-        throw = self._dice()
-        if throw < 0.45:
-            self._open()
-        elif throw < 0.97:
-            self._desk.answer(self._draw, error=ERROR if self._dice() < 0.15 else None)
-        else:
-            self._desk.close_one(self._draw)
 
     def _any_seat(self) -> Seat:
         return self.seats[self._draw(len(self.seats))]
@@ -234,35 +196,6 @@ class World:
             again = last if self._dice() < 0.1 else []
             self._from_agent(lines + last + again)
 
-    def _limit(self) -> None:
-        """A prompt runs into a limit, and waits for its end."""
-        if self._agent_open and not self._limited.number:
-            number = self._agent_open.pop(self._draw(len(self._agent_open)))
-            stored = self._limited.begin(number, self._now)
-            self.referee.waits(number, self._limited.latest)
-            self._carry_out(self._hub.note_wait(stored, self._now_ms))
-
-    def _go_on(self) -> None:
-        link = self._limited
-        if not link.number or link.until > self._now:
-            return
-        if self._machine.is_too_late(link, self._now):
-            self._from_agent([jsonrpc.error(b"%d" % link.end(), ERROR)])
-            return
-        self._carry_out(self._machine.goes_on(self._hub, self._now_ms))
-        throw = self._dice()
-        if throw > 0.3:
-            number = link.end()
-            self.referee.went_on(number, self._now)
-            self._agent_open.append(number)
-        if throw < 0.6:
-            self._die()  # before it has sent the prompt, or after
-
-    def _cancel(self) -> None:
-        seat = self._any_seat()
-        if self._limited.number or self._dice() < 0.1:
-            self._say(seat, jsonrpc.notification("session/cancel", {"sessionId": SESSION}))
-
     def _ask(self) -> None:
         self._agent_asks += 1
         self.referee.asked(self._agent_asks)
@@ -293,13 +226,6 @@ class World:
 
     def _to_agent(self, line: bytes) -> None:
         frame = jsonrpc.loads(line)
-        if frame.get("method") in {"session/prompt", "session/cancel"} and self._limited.number:
-            self._is_killed = self._dice() < 0.5
-            if self._is_killed:
-                return
-            self._from_agent(self._limited.cancel())
-        if frame.get("method") == "session/cancel":
-            return
         if frame.get("method") == "session/prompt":
             self.referee.reached_agent(frame["params"]["tag"])
             self._agent_open.append(frame["id"])
@@ -341,8 +267,6 @@ class World:
             before, seat.viewer = seat.viewer, msgspec.structs.replace(seat.viewer, id=name)
             self.referee.sits(seat.viewer)
             seat.unanswered.clear()
-            seat.openings.clear()
-            seat.is_first = True
             if seat.last_event and self._dice() < 0.5:
                 place = read_id(seat.last_event)
                 cursor = place.cursor
@@ -350,7 +274,6 @@ class World:
         seat.last_event = ""
         compact = self._dice() < 0.5
         seat.attachment, _, _ = self._hub.attach(seat.viewer, cursor, self._now_ms, compact=compact)
-        seat.door = Door(seat.say_beside)
         if place is not None:
             self._hub.go_back(seat.attachment, *place)
         self.referee.attached(seat.viewer, seat.attachment.live_from, compact=compact)
@@ -401,9 +324,6 @@ class World:
 
     def _cut(self, seat: Seat) -> None:
         seat.attachment = None
-        if seat.door is not None:
-            seat.door.is_open = seat.is_first = False
-            seat.door = None
         seat.wire.clear()
         seat.questions.clear()
 
@@ -419,35 +339,10 @@ class World:
         self.referee.prompted(seat.viewer, seat.next_id, self._tag)
         self._say(seat, line)
 
-    def _open(self) -> None:
-        """A viewer asks for a new session; over its first link it may use an id twice."""
-        seat = self._any_seat()
-        if seat.attachment is None or not seat.viewer.controls:
-            return
-        answered = [
-            request
-            for request, sent in seat.openings.items()
-            if seat.is_first and sent == 1 and request not in seat.unanswered
-        ]
-        is_another = bool(answered) and self._dice() < 0.5
-        if is_another:
-            request = answered[self._draw(len(answered))]
-            seat.openings[request] = 0
-            self.referee.uses_id_again(seat.viewer, request)
-        else:
-            seat.next_id += 1
-            request = seat.next_id
-        line = jsonrpc.request(b"%d" % request, "session/new", {"cwd": "/", "mcpServers": []})
-        seat.unanswered[request] = line
-        self._say(seat, line)
-
     def _repeat(self) -> None:
         seat = self._any_seat()
         if seat.attachment is not None and seat.unanswered:
-            request, line = next(iter(seat.unanswered.items()))
-            # Over a first link, an id that has been answered names another new session (GW-13).
-            if request not in seat.openings or not seat.is_first:
-                self._say(seat, line)
+            self._say(seat, next(iter(seat.unanswered.values())))
 
     def _decide(self) -> None:
         seat = self._any_seat()
@@ -460,16 +355,9 @@ class World:
 
     def _say(self, seat: Seat, line: bytes) -> None:
         frame = jsonrpc.decode(line)
-        if seat.attachment is None or seat.door is None or not isinstance(frame, jsonrpc.Frame):
-            return
-        if frame.message.method != "session/new":
+        assert isinstance(frame, jsonrpc.Frame)
+        if seat.attachment is not None:
             self._carry_out(self._hub.receive(seat.attachment, frame, self._now_ms))
-            return
-        request = int(frame.message.request_id or b"0")
-        seat.openings[request] = seat.openings.get(request, 0) + 1
-        self.referee.asked_session(seat.viewer, request)
-        viewer = msgspec.structs.replace(seat.viewer, is_new=seat.is_first)
-        self._desk.ask(seat.door, viewer, frame)
 
     def _pull(self) -> None:
         self._pull_of(self._any_seat())
@@ -498,11 +386,6 @@ class World:
             self.trace.append(line)
             if name and name != BESIDE:
                 seat.last_event = name
-            if "method" not in frame and frame["id"] in seat.openings:
-                given = frame["result"]["sessionId"] if "result" in frame else None
-                self.referee.gave_session(seat.viewer, frame["id"], given)
-                seat.unanswered.pop(frame["id"], None)
-                continue
             seq = self.referee.applied(seat.viewer, frame)
             if seq and seat.viewer.replay:
                 seat.cursor = Cursor(self._log.epoch, seq)
@@ -540,11 +423,8 @@ class World:
         self._hub = self._machine.hub(self._log, self._number)
         self._numbers = self._hub.last_number  # as a holder that knows nothing but the log
         self._agent_open.clear()
-        self._is_killed = False
-        self._desk = Desk(self._machine.openings(), self._number, self.referee)
         self.referee.agent_died()
-        number = self._limited.resume(self._log)
-        self._hub.lost_agent(ERROR, self._now_ms, but=number)
+        self._hub.lost_agent(ERROR, self._now_ms)
         for seat in there:
             self._lose(seat)
 
@@ -554,9 +434,6 @@ class World:
 
     def _rest(self) -> None:
         """The links hold, the agent answers all, everybody reads on."""
-        while self._limited.number:
-            self._now = max(self._now, self._limited.until)
-            self._go_on()
         while self._agent_open:
             self._answer()
         for seat in self.seats:
@@ -564,8 +441,6 @@ class World:
                 self._attach(seat, seat.cursor)
         while self._agent_open:  # what was asked for by those who came back
             self._answer()
-        while self._desk.has_open:
-            self._desk.answer(self._draw)
         for seat in self.seats:
             position = -1
             while self._pull_of(seat) or seat.wire or seat.position != position:
@@ -582,8 +457,6 @@ class World:
 
 STEPS = (
     (0.1, World._speak),
-    (0.145, World._limit),
-    (0.17, World._cancel),
     (0.21, World._break_stream),
     (0.28, World._answer),
     (0.33, World._ask),

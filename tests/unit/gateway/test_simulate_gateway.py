@@ -27,13 +27,6 @@ FOUND_AS = {
     "end_overtakes": {"V5"},
     "joins_the_live": {"joined"},
     "forgets_the_id": {"lost"},
-    "opens_again": {"reopened"},
-    "answers_the_cut": {"unanswered"},
-    "confuses_viewers": {"mistaken"},
-    "one_id_one_session": {"mistaken"},
-    "forgets_that_it_went_on": {"continued"},
-    "forgets_the_cancel": {"continued"},
-    "goes_on_late": {"continued"},
 }
 
 

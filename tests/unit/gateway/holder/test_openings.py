@@ -48,6 +48,7 @@ def test_a_returning_viewer_gets_its_session_again_while_it_is_open() -> None:
     assert openings.again(ONE, viewer, b"1", {"s"}) == "s"
     assert openings.again(ONE, viewer, b"1", {"t"}) is None  # it has ended since
     assert openings.again(ONE, viewer, b"2", {"s"}) is None
+    assert openings.again(ONE, Viewer(id="b"), b"1", {"s"}) is None
     assert openings.again(ONE, first, b"1", {"s"}) is None  # its id is used for another one
 
 
