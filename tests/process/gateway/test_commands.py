@@ -128,21 +128,6 @@ def test_a_terminal_shows_how_to_stop_the_gateway_and_that_it_stopped(serve: Ser
     assert b"Ctrl-C stops the gateway and its agents" in said
 
 
-@pytest.mark.processes
-def test_a_prompt_is_answered_when_the_agents_are_stopped(serve: Serve) -> None:
-    gateway = serve("hang")
-    with ViewerClient(gateway) as viewer:
-        session = viewer.new(gateway.root)
-        prompt = viewer.prompt(session)
-        until("the turn runs", lambda: "a turn is running" in gateway.tell("status").stdout)
-        stopped = gateway.tell("stop", "--agents")
-        answer = viewer.answer(prompt)
-        assert viewer.closed()[0] == 4410
-    assert "The agent was stopped" in answer["error"]["message"]
-    assert "is stopping" in stopped.stdout
-    gateway.front.wait(FUSE_SECONDS)
-
-
 def told(gateway: Gateway, *words: str) -> subprocess.CompletedProcess[str]:
     """Say a word to a gateway as a user does, in a process of its own."""
     port = ("--port", str(gateway.port))

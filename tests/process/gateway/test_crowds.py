@@ -5,13 +5,12 @@ from __future__ import annotations
 import asyncio
 import base64
 import contextlib
-import json
 import os
 import socket
 import struct
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 from websockets.frames import Frame, Opcode
@@ -126,33 +125,11 @@ def test_hundreds_of_connects_leave_nothing_behind_and_affect_no_turn(serve: Ser
     assert "Traceback" not in gateway.stderr()
 
 
-class RawViewer:
-    """A viewer on a bare socket, which reads when it wants to."""
-
-    def __init__(self, gateway: Gateway) -> None:
-        self.socket = socket.create_connection(("127.0.0.1", gateway.port), FUSE_SECONDS)
-        self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
-        self.socket.sendall(upgrade(gateway, gateway.token()))
-        self.read_to(b"\r\n\r\n")
-        params = {"protocolVersion": 1, "clientCapabilities": {}}
-        self.say({"id": 1, "method": "initialize", "params": params})
-        self.read_to(b'"protocolVersion"')
-
-    def say(self, message: dict[str, Any]) -> None:
-        text = json.dumps({"jsonrpc": "2.0"} | message).encode()
-        self.socket.sendall(Frame(Opcode.TEXT, text).serialize(mask=True))
-
-    def read_to(self, mark: bytes) -> bytes:
-        got = bytearray()
-        while mark not in got:
-            piece = self.socket.recv(65536)
-            assert piece, bytes(got[-200:])
-            got += piece
-        return bytes(got)
-
-    def load(self, session: str, gateway: Gateway) -> None:
-        params = gateway.opening(sessionId=session)
-        self.say({"id": 2, "method": "session/load", "params": params})
+def deaf_viewer(gateway: Gateway, session: str) -> ViewerClient:
+    """A viewer that takes no more than its buffers do."""
+    viewer = ViewerClient(gateway, receive_bytes=4096)
+    viewer.request("session/load", gateway.opening(sessionId=session))
+    return viewer
 
 
 MEGABYTES = 20
@@ -166,30 +143,27 @@ def test_a_viewer_that_never_reads_delays_no_other_costs_no_memory_and_keeps_no_
     gateway = serve("", command=counting(os.devnull))
     with ViewerClient(gateway) as viewer:
         session = viewer.new(gateway.root)
-        deaf = [RawViewer(gateway) for _ in range(3)]
-        for each in deaf:
-            each.load(session, gateway)
+        deaf = [deaf_viewer(gateway, session) for _ in range(3)]
         until("they are there", lambda: gateway.session(session)["controllers"] == 4)
         before = gateway.resident_bytes
         assert has_ended_well(viewer.turn(session, LOUD))
         assert len(viewer.said) == 10 * MEGABYTES
         assert gateway.resident_bytes - before < ALLOWED_BYTES
-        deaf.pop().socket.close()
+        deaf.pop().cut()
         until("one is gone", lambda: gateway.session(session)["controllers"] == 3)
         gateway.reload()
         assert viewer.closed()[0] == 1012
     until("all are gone", lambda: gateway.session(session)["controllers"] == 0)
     with ViewerClient(gateway) as viewer:
         viewer.load(session, gateway.root)
-        deaf.append(RawViewer(gateway))
-        deaf[-1].load(session, gateway)
+        deaf.append(deaf_viewer(gateway, session))
         until("it is there", lambda: gateway.session(session)["controllers"] == 2)
         viewer.turn(session, LOUD)
         assert gateway.tell("stop").returncode == 0
         assert viewer.closed()[0] == 1001
     gateway.front.wait(FUSE_SECONDS)
     for each in deaf:
-        each.socket.close()
+        each.cut()
 
 
 @pytest.mark.processes
@@ -216,13 +190,12 @@ def test_a_viewer_that_is_silent_for_too_long_is_disconnected(
     gateway = serve("", command=counting(os.devnull))
     with ViewerClient(gateway) as viewer, contextlib.closing(Caller(gateway)) as caller:
         session = viewer.new(gateway.root)
-        socket_alone = RawViewer(gateway)
-        socket_alone.load(session, gateway)
+        over_socket = deaf_viewer(gateway, session)
         talk = Conversation(caller, session)
         talk.load()
         of_connection = f"Acp-Connection-Id: {talk.name}\r\nAcp-Session-Id: {session}\r\n"
         deaf = [
-            socket_alone.socket,
+            over_socket._socket.socket,
             deaf_stream(gateway, f"/v1/sessions/{session}/events?content=1"),
             deaf_stream(gateway, "/acp", of_connection),
         ]
@@ -266,13 +239,11 @@ def test_a_half_closed_viewer_has_left(serve: Serve) -> None:
         session = viewer.new(gateway.root)
         prompt = viewer.prompt(session)
         asked = viewer.question()
-        half = RawViewer(gateway)
-        half.load(session, gateway)
-        half.read_to(b"session/request_permission")
-        half.socket.shutdown(socket.SHUT_WR)
+        half = ViewerClient(gateway)
+        half.load(session, gateway.root)
+        half.question()
+        half._socket.socket.shutdown(socket.SHUT_WR)
         until("it is gone", lambda: gateway.session(session)["controllers"] == 1)
-        with contextlib.closing(half.socket):
-            while half.socket.recv(65536):
-                pass  # and its own reading ends
+        half.closed()  # and its own reading ends
         viewer.allow(asked)
         assert has_ended_well(viewer.answer(prompt))

@@ -180,19 +180,16 @@ def test_a_cursor_is_refused_or_reset_and_never_mistaken_for_another(
     epoch, head = page["epoch"], page["head"]
     assert api.json(f"{path}?after={epoch}:{head}")["events"] == []
     other = api.json(f"{path}?after=0ther:{head}")
-    assert other["reset"] is True
-    assert other["events"] == page["events"]
+    assert (other["reset"], other["events"]) == (True, page["events"])
     for after in ("text", f"{epoch}:{head + 1}"):
         assert api.refusal(f"{path}?after={after}") == (400, "bad_cursor")
-    for query in ("limit=1001", "kinds=what", "content=2"):
-        assert api.refusal(f"{path}?{query}") == (400, "bad_request")
-    assert api.refusal("/v1/stats?days=0") == (400, "bad_request")
+    for wrong in (f"{path}?limit=1001", f"{path}?kinds=what", "/v1/stats?days=0"):
+        assert api.refusal(wrong) == (400, "bad_request")
     assert api.refusal(path, Accept="text/html") == (406, "not_acceptable")
     assert api.refusal(path, method="POST") == (405, "method_not_allowed")
     assert api.refusal("/v1/what") == (404, "not_found")
     assert api.refusal("/v1/sessions/never-was/events") == (404, "session_unknown")
     assert ApiClient(gateway, "").refusal(path) == (401, "unauthorized")
-    assert ApiClient(gateway, "").json("/healthz") == {"status": "ok"}
 
 
 def test_a_token_for_one_session_sees_no_other(told: tuple[Gateway, str]) -> None:

@@ -1,22 +1,32 @@
-"""A log's file under a process that is killed, on a disk that is full, in a folder that is not."""
+"""What a gateway has on disk: logs, each with one owner, and nothing for anybody else."""
 
 from __future__ import annotations
 
+import contextlib
+import os
 import resource
 import signal
+import sqlite3
+import stat
 import subprocess
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from lastword.gateway.log.sqlite import SqliteLog
-from tests.kit.gateway.viewing import ViewerClient, has_ended_well
+from tests.kit.gateway.agents import noting
+from tests.kit.gateway.api import ApiClient
+from tests.kit.gateway.serving import Gateway, agent, until
+from tests.kit.gateway.viewing import TYPED, ViewerClient, has_ended_well
 from tests.kit.places import ROOT
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from tests.kit.gateway.serving import Serve
+
 
 WRITER = """
 import sys
@@ -114,3 +124,187 @@ def test_a_session_whose_file_was_damaged_reports_it_under_a_new_epoch(serve: Se
         assert place["epoch"] != epoch
         told = after.find(lambda frame: "log_reset" in str(frame))
         assert told["params"]["facts"]["reason"] == "damaged"
+
+
+# --- two gateways of one user on one state folder -------------------------------------------------
+
+
+TALKS: dict[str, Any] = {
+    "turns": [[{"say": "Hi."}, {"hang": True}], [{"say": "Back."}, {"result": "end_turn"}]],
+    "sessions": "resume",
+}
+
+
+OLD = "0" * 24 + ".db"
+
+
+@pytest.fixture
+def pair(serve: Serve, tmp_path: Path) -> Iterator[tuple[Gateway, Gateway]]:
+    """Two gateways with the same folders, and the same agent; the second finds an old log."""
+    first = serve(TALKS)
+    with ViewerClient(first):
+        pass  # it has its folders
+    old = first.state / "gateway" / "sessions" / OLD
+    sqlite3.connect(old).close()
+    old.touch()
+    os.utime(old, (0, 0))
+    # Its own run folder, as of another login.
+    second = Gateway(tmp_path, agent(str(tmp_path / "scenario.json")), "--log-age", "1d")
+    yield first, second
+    second.close()
+
+
+def listed(gateway: Gateway) -> dict[str, Any]:
+    (session,) = ApiClient(gateway).json("/v1/sessions")["sessions"]
+    found: dict[str, Any] = session
+    return found
+
+
+@pytest.mark.processes
+def test_the_second_gateway_names_the_owner_of_a_session_and_leaves_it_alone(
+    pair: tuple[Gateway, Gateway],
+) -> None:
+    first, second = pair
+    with ViewerClient(first, capabilities=TYPED) as viewer:
+        session = viewer.new(first.root)
+        prompt = viewer.prompt(session)
+        viewer.find(lambda frame: "Hi." in str(frame))
+        pid = first.session(session)["pid"]
+        seen = listed(second)
+        assert seen["state"] == "running"
+        address = f"http://127.0.0.1:{first.port}"
+        assert seen["gateway"] == {"pid": pid, "address": address}
+        assert "gateway" not in listed(first)
+        with ViewerClient(second, capabilities=TYPED) as other:
+            for method in ("session/load", "session/resume", "session/prompt"):
+                text = [{"type": "text", "text": "go"}]
+                params = first.opening(sessionId=session, prompt=text)
+                error = other.answer(other.request(method, params))["error"]
+                assert error["data"]["agent_error"]["reason"] == "session_elsewhere", error
+                assert address in error["message"]
+                assert error["data"]["gateway"] == {"pid": pid, "address": address}
+        assert not second.sessions()
+        viewer.cancel(session)
+        assert viewer.answer(prompt)["result"]["stopReason"] == "cancelled"
+    logs = first.state / "gateway" / "sessions"
+    until("the old log has gone", lambda: not (logs / OLD).exists())
+    assert len(list(logs.glob("*.db"))) == 1
+    assert listed(first)["state"] == "idle"
+
+
+@pytest.mark.processes
+def test_a_session_whose_gateway_was_killed_comes_back_at_the_other(
+    pair: tuple[Gateway, Gateway],
+) -> None:
+    first, second = pair
+    with ViewerClient(first, capabilities=TYPED) as viewer:
+        session = viewer.new(first.root)
+        viewer.prompt(session)
+        viewer.find(lambda frame: "Hi." in str(frame))
+    first.crash()
+    until("it is lost", lambda: listed(second)["state"] == "lost")
+    with ViewerClient(second, capabilities=TYPED) as other:
+        other.load(session, second.root)
+        other.find(lambda frame: "Hi." in str(frame))
+        with ViewerClient(first, capabilities=TYPED) as viewer:
+            params = first.opening(sessionId=session)
+            error = viewer.answer(viewer.request("session/load", params))["error"]
+            assert f":{second.port}" in error["message"]
+    assert [each["sessionId"] for each in second.sessions()] == [session]
+
+
+# --- what others can read -------------------------------------------------------------------------
+
+
+CANARY = "sk-canary-of-a-client"
+
+
+def modes(folder: Path) -> dict[str, str]:
+    """Return the modes of a folder and of all that is in it."""
+    found = {}
+    for path in [folder, *folder.rglob("*")]:
+        with contextlib.suppress(FileNotFoundError):  # it has gone since
+            if not stat.S_ISLNK(mode := path.lstat().st_mode):
+                found[str(path.relative_to(folder))] = oct(stat.S_IMODE(mode))
+    return found
+
+
+def too_wide(folder: Path) -> dict[str, str]:
+    """Return what others have access to, or has another mode than lastword's."""
+    return {
+        name: mode
+        for name, mode in modes(folder).items()
+        if mode != ("0o700" if (folder / name).is_dir() else "0o600")
+    }
+
+
+@contextlib.contextmanager
+def under(umask: int) -> Iterator[None]:
+    before = os.umask(umask)
+    try:
+        yield
+    finally:
+        os.umask(before)
+
+
+@pytest.mark.processes
+def test_folders_and_files_are_private_whatever_the_umask_and_their_modes_before(
+    serve: Serve,
+) -> None:
+    with under(0o277):
+        gateway = serve("healthy")
+    for umask in (0o277, 0):
+        with ViewerClient(gateway) as viewer:
+            viewer.turn(viewer.new(gateway.root))
+            assert gateway.link()
+            assert not too_wide(gateway.state), umask
+            assert not too_wide(gateway.runtime / "lastword"), umask
+        if umask:
+            gateway.front.terminate()
+            gateway.front.wait()
+            for folder in (gateway.state / "gateway", gateway.runtime / "lastword"):
+                for path in [folder, *folder.rglob("*")]:
+                    if not path.is_symlink():
+                        path.chmod(0o777)
+            gateway.state.chmod(0o755)
+            with under(0):
+                gateway.start()
+            assert modes(gateway.state)["."] == "0o700"
+
+
+def test_a_home_and_a_sticky_folder_keep_their_modes(tmp_path: Path, serve: Serve) -> None:
+    shared = tmp_path / "shared"
+    shared.mkdir()
+    shared.chmod(0o1777)
+    serve("healthy", variables={"LASTWORD_STATE_DIR": str(shared)})
+    assert modes(shared)["."] == "0o1777"
+    assert not too_wide(shared / "gateway")
+
+
+def processes_with(text: str) -> list[str]:
+    """Return the command lines that have a text in them."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*/cmdline"):
+        try:
+            line = path.read_bytes().replace(b"\0", b" ").decode(errors="replace")
+        except OSError:
+            continue
+        if text in line and str(os.getpid()) != path.parent.name:
+            found.append(line)
+    return found
+
+
+@pytest.mark.processes
+def test_a_mebibyte_of_initialize_works_and_is_on_no_command_line(
+    serve: Serve, tmp_path: Path
+) -> None:
+    notes = tmp_path / "notes"
+    gateway = serve("", command=noting(notes))
+    mark = f"{CANARY}-{os.getpid()}"
+    capabilities = {"_meta": {"key": mark, "much": "x" * 1024 * 1024}}
+    with ViewerClient(gateway, capabilities=capabilities) as viewer:
+        viewer.turn(viewer.new(gateway.root))
+        assert not processes_with(mark)
+        assert mark in notes.read_text(encoding="utf-8")
+        for holder in gateway.holders():
+            assert mark.encode() not in Path(f"/proc/{holder['pid']}/environ").read_bytes()

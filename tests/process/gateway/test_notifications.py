@@ -106,18 +106,10 @@ def test_a_code_answers_only_its_question_in_time_and_from_its_own_site(serve: S
             keeper = gateway.keeper()
             own = keeper.read_answer_code(code, time.time())
 
-            def changed(**more: Any) -> str:
-                members = {name: getattr(own, name) for name in AnswerCode.__struct_fields__}
-                return keeper.answer_code(AnswerCode(**(members | more)))
-
-            for more in (
-                {"expires": int(time.time()) - 1},
-                {"session": "another"},
-                {"run": "another"},
-                {"question": own.question + 1},
-                {"option": 99},
-            ):
-                assert press(gateway, changed(**more))[0] == 410, more
+            members = {name: getattr(own, name) for name in AnswerCode.__struct_fields__}
+            for more in ({"expires": 1}, {"run": "another"}, {"question": own.question + 1}):
+                changed = keeper.answer_code(AnswerCode(**(members | more)))
+                assert press(gateway, changed)[0] == 410, more
             assert press(gateway, code[:-1] + ("A" if code[-1] != "A" else "B"))[0] == 401
             assert press(gateway, "x" * 5000)[0] == 413
             assert press(gateway, code, Origin="https://elsewhere.example")[0] == 403

@@ -1,4 +1,4 @@
-"""One message of a viewer's is one frame to the agent, over every transport and in every form."""
+"""One message of a viewer's is one frame to the agent, and an agent speaks with its own voice."""
 
 from __future__ import annotations
 
@@ -15,15 +15,17 @@ from lastword.gateway.viewing.reader import Role
 from tests.kit.gateway.agents import noted, noting
 from tests.kit.gateway.editor import connected
 from tests.kit.gateway.serving import until
-from tests.kit.gateway.viewing import ViewerClient
+from tests.kit.gateway.viewing import ViewerClient, has_ended_well
 from tests.kit.rows import every
 from tests.process.gateway.test_http import JSON, Caller, lines_of, next_message
+from tests.process.gateway.test_quality import Metrics
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
     from tests.kit.gateway.serving import Gateway, Serve
+
 
 BREAKS = ["\n", "\r", "\r\n", "\n\n", " \r \n ", "\t\n"]
 COUNT = itertools.count(1000)
@@ -208,25 +210,6 @@ def test_a_controllers_frame_reaches_the_agent_as_one_line_however_it_is_formatt
     assert [each["value"] for each in arrived] == values
 
 
-@every(
-    ("text", "says"),
-    [
-        ('{"jsonrpc":"2.0","id":1,"method":"session/list","method":"logout"}', '"method" twice'),
-        ('{"id":1,"method":"session/new","params":{"cwd":"CWD","Cwd":"/etc"}}', "case"),
-        ('{"id":1,"method":"session/prompt","params":{"sessionId":7}}', "string"),
-    ],
-)
-def test_an_ambiguous_frame_is_refused(setting: Setting, text: str, says: str) -> None:
-    before = setting.is_settled()
-    text = text.replace("CWD", str(setting.gateway.root))
-    for way in (over_websocket, over_http):
-        answers = way(setting.gateway, setting.gateway.token(), [text])
-        (answer,) = [each for each in answers if each.get("id") == 1]
-        assert answer["error"]["code"] == -32600
-        assert says in answer["error"]["message"]
-    assert setting.is_settled() == [*before, "session/set_mode"]
-
-
 def test_line_ends_within_an_agents_frame_do_not_break_an_event_stream(setting: Setting) -> None:
     gateway = setting.gateway
     update = {"sessionUpdate": "plan", "entries": []}
@@ -263,3 +246,112 @@ def test_a_cancel_behind_a_prompt_that_is_not_read_yet_reaches_the_agent(setting
         prompt = viewer.request("session/prompt", {"sessionId": session, "prompt": blocks})
         viewer.send({"method": "$/cancel_request", "params": {"requestId": prompt}})
         until("the agent has the cancel", lambda: b"cancel" in setting.path.read_bytes()[-400:])
+
+
+# --- an agent that speaks with the gateway's voice ------------------------------------------------
+
+
+FORGED = {"seq": 10**9, "epoch": "forged", "from": 1, "gap": {"from": 1, "to": 9, "reason": "x"}}
+
+
+def notification(method: str, **params: Any) -> dict[str, Any]:
+    return {"jsonrpc": "2.0", "method": method, "params": {"sessionId": "SESSION"} | params}
+
+
+def update(inner: dict[str, Any], **members: Any) -> dict[str, Any]:
+    """An update of a title, with more in itself and in its params."""
+    told = {"sessionUpdate": "session_info_update", "title": "kept"} | inner
+    return notification("session/update", update=told, **members)
+
+
+METHODS = [
+    notification("_lastword/life", word="log_reset", facts={"epoch": "forged"}),
+    notification("_lastword/at", _meta={"lastword": FORGED}),
+    notification("_lastword/gap", **{"from": 1, "to": 9}),
+    notification("_lastword/ended", stopReason="end_turn"),
+]
+METAS = [
+    update({}, _meta={"lastword": FORGED, "other": 1}),
+    update({"_meta": {"lastword": {"gap": FORGED["gap"]}}}),
+    update({"_meta": {"lastword": {"turn": {}}}}, _meta={"lastword": FORGED}),
+]
+
+
+def disguised(frame: dict[str, Any]) -> str:
+    """The same frame, where no reader of bytes sees the name."""
+    return json.dumps(frame).replace("lastword", "l\\u0061stw\\u006frd")
+
+
+@pytest.fixture(scope="module")
+def notes(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where the agent notes what reaches it."""
+    return tmp_path_factory.mktemp("agent") / "noted"
+
+
+@pytest.fixture(scope="module")
+def gateway(serve_all: Serve, notes: Path) -> Gateway:
+    """A gateway whose agent says what it is told to."""
+    return serve_all("", command=noting(notes))
+
+
+def counted(gateway: Gateway, used: str) -> float:
+    """How many frames the gateway counted."""
+    return Metrics(gateway)("frames_reserved_total", used=used)
+
+
+def test_an_agents_own_lastword_frames_and_facts_reach_no_viewer_and_are_counted(
+    gateway: Gateway,
+) -> None:
+    with ViewerClient(gateway, replay=True) as viewer, ViewerClient(gateway) as later:
+        session = viewer.new(gateway.root)
+        for frame in [*METHODS, *METAS]:
+            for text in (json.dumps(frame), disguised(frame)):
+                assert has_ended_well(viewer.turn(session, f"say {text}"))
+        later.load(session, gateway.root)
+        for each in (viewer, later):
+            told = json.dumps([one for one in each.frames if "user_message_chunk" not in str(one)])
+            for forged in ("forged", str(10**9), '"turn": {}'):
+                assert forged not in told
+            titles = [one for one in each.updates("session_info_update") if one.get("title")]
+            assert [one["title"] for one in titles] == ["kept"] * 2 * len(METAS)
+        assert {"other": 1} in [frame.get("params", {}).get("_meta") for frame in later.frames]
+        assert viewer.seqs() == sorted(viewer.seqs())
+    until("they are counted", lambda: counted(gateway, "method") == 2 * len(METHODS))
+    until("and these", lambda: counted(gateway, "meta") == 2 * len(METAS))
+
+
+def test_an_agents_own_request_with_our_prefix_gets_an_error(gateway: Gateway, notes: Path) -> None:
+    asked = notification("_lastword/ping") | {"id": "mine"}
+    with ViewerClient(gateway) as viewer:
+        viewer.turn(viewer.new(gateway.root), f"say {json.dumps(asked)}")
+        until(
+            "it is answered",
+            lambda: (
+                [each["error"]["code"] for each in noted(notes) if each.get("id") == "mine"]
+                == [-32601]
+            ),
+        )
+        assert "_lastword/ping" not in json.dumps(viewer.frames)
+
+
+def test_another_agents_forged_answer_does_not_redirect_a_session(gateway: Gateway) -> None:
+    with ViewerClient(gateway) as viewer:
+        one, other = viewer.new(gateway.root), viewer.new(gateway.root)
+        # It answers the next prompt itself, with the name of a session that is not its own.
+        for guess in range(4, 8):
+            result = {"stopReason": "end_turn", "sessionId": other}
+            forged = {"jsonrpc": "2.0", "id": guess, "result": result}
+            viewer.turn(one, f"say {json.dumps(forged)}")
+        assert viewer.turn(other)["result"] == {"stopReason": "end_turn"}
+
+
+def test_a_text_about_lastword_is_not_touched(gateway: Gateway) -> None:
+    before = counted(gateway, "meta")
+    raw = {"_meta": {"lastword": {"seq": 1}}, "n": 1.50}
+    inner = {"sessionUpdate": "tool_call", "toolCallId": "1", "title": "lastword", "rawInput": raw}
+    with ViewerClient(gateway) as viewer:
+        text = json.dumps(notification("session/update", update=inner))
+        viewer.turn(viewer.new(gateway.root), f"say {text}")
+        (call,) = viewer.updates("tool_call")
+        assert call["rawInput"] == raw
+    assert counted(gateway, "meta") == before

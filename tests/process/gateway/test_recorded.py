@@ -142,17 +142,11 @@ def test_a_session_is_one_timeline_of_turns_and_viewers_without_any_words(
 
     page = " ".join(lastword(gateway, "log", incident).split())
     assert "left: the gateway restarts or stops (1012)" in page
-    assert "the agent's question for a permission is waiting for a viewer to answer it" in page
     assert f"during 1 turn, incident {incident}" in page
-    assert "session restored with its full history" in page
-    assert "prompt" in page
 
     summed = json.loads(lastword(gateway, "stats", "--json"))["now"]["gateway"]
-    assert summed["viewers_came"] == 4
-    assert summed["connections_ended"]["1012 front_restarts"] == 1
-    assert (summed["questions_held"], summed["questions"]) == (1, {"answered": 1})
+    assert (summed["viewers_came"], summed["questions_held"]) == (4, 1)
     assert (summed["holders_died"], summed["restored"]) == (1, 1)
-    assert "questions while nobody was there" in lastword(gateway, "stats")
 
     target = tmp_path / "report.zip"
     lastword(gateway, "export", session, "-o", str(target))
@@ -160,8 +154,6 @@ def test_a_session_is_one_timeline_of_turns_and_viewers_without_any_words(
         lines = [json.loads(line) for line in bundle.read("timeline.jsonl").splitlines()]
         summary = bundle.read("summary.md").decode()
     assert [line["kind"] for line in lines] == found
-    assert "Behind the gateway:" in summary
-    assert "No end of the turn is recorded: it still runs, or lastword was killed." in summary
     assert "taken over: the gateway that held the session had ended, during 1 turn" in summary
 
     store = gateway.state / "record.db"
@@ -300,7 +292,11 @@ def test_a_bug_in_the_link_ends_only_its_agent_and_is_reported_as_is_a_stop(
     with ViewerClient(gateway, capabilities=TYPED) as viewer:
         session = viewer.new(gateway.root)
         answered(viewer, session)
-        gateway.tell("stop", "--agents")
+        prompt = viewer.prompt(session)
+        until("the turn runs", lambda: "a turn is running" in gateway.tell("status").stdout)
+        assert "is stopping" in gateway.tell("stop", "--agents").stdout
+        assert "The agent was stopped" in viewer.answer(prompt)["error"]["message"]
+        assert viewer.closed()[0] == 4410
         until("its end is recorded", lambda: "session_ended" in kinds(gateway, session))
     (ended,) = (e for e in entries(gateway, session) if e["kind"] == "session_ended")
     assert ended["facts"] == {"cause": "stopped"}
