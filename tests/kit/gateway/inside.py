@@ -131,6 +131,7 @@ class InsideGateway(Place):
     ) -> None:
         """Start one, whose state is in a folder and whose sessions work there."""
         super().__init__(folder, variables=variables)
+        self.command = list(agent)
         _warm()
         self._ends = contextlib.ExitStack()
         self._ends.enter_context(mock.patch.dict(os.environ, self.environment, clear=True))

@@ -18,7 +18,7 @@ from websockets.sync.client import connect
 from tests.kit.patience import FUSE_SECONDS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
     from tests.kit.gateway.serving import Gateway
@@ -192,6 +192,21 @@ class ViewerClient:
                     self.next()
                 except ConnectionClosed as closed:
                     return (closed.rcvd.code, closed.rcvd.reason) if closed.rcvd else (1006, "")
+
+
+@contextlib.contextmanager
+def opened(gateway: Gateway, **how: Any) -> Iterator[tuple[ViewerClient, str]]:
+    """A viewer, and a session that it has opened."""
+    with ViewerClient(gateway, **how) as viewer:
+        yield viewer, viewer.new(gateway.root)
+
+
+@contextlib.contextmanager
+def attached(gateway: Gateway, session: str, /, **how: Any) -> Iterator[ViewerClient]:
+    """A viewer of a session that there is."""
+    with ViewerClient(gateway, **how) as viewer:
+        viewer.load(session, gateway.root)
+        yield viewer
 
 
 def _socket_to(port: int, receive_bytes: int) -> socket.socket:

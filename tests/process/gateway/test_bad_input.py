@@ -9,7 +9,7 @@ import pytest
 from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import connect
 
-from tests.kit.gateway.viewing import ViewerClient, has_ended_well
+from tests.kit.gateway.viewing import ViewerClient, attached, has_ended_well, opened
 from tests.kit.patience import FUSE_SECONDS
 from tests.kit.rows import every
 
@@ -25,8 +25,7 @@ HELLO = {"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {"protocol
 def turning(serve_all: Serve) -> Iterator[tuple[Gateway, str]]:
     """A gateway, with a session in the middle of whose turn its viewer is; the turn ends well."""
     gateway = serve_all("permission", "--frame-limit", "64KiB")
-    with ViewerClient(gateway) as viewer:
-        session = viewer.new(gateway.root)
+    with opened(gateway) as (viewer, session):
         prompt = viewer.prompt(session)
         asked = viewer.question()
         yield gateway, session
@@ -124,8 +123,7 @@ def test_a_viewers_name_without_its_secret_makes_another_viewer(
     turning: tuple[Gateway, str],
 ) -> None:
     gateway, session = turning
-    with ViewerClient(gateway, replay=True) as one:
-        one.load(session, gateway.root)
+    with attached(gateway, session, replay=True) as one:
         for secret in ("", "wrong", one.known["secret"][:-1]):
             known: dict[str, Any] = {"viewer": one.known["viewer"], "secret": secret}
             with ViewerClient(gateway, replay=True, known=known) as thief:

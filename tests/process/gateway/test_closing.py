@@ -19,7 +19,7 @@ from tests.kit.gateway.agents import noted, noting
 from tests.kit.gateway.api import ApiClient
 from tests.kit.gateway.editor import connected
 from tests.kit.gateway.serving import until
-from tests.kit.gateway.viewing import ViewerClient, has_ended_well
+from tests.kit.gateway.viewing import ViewerClient, attached, has_ended_well, opened
 from tests.kit.rows import every
 from tests.process.gateway.test_http import Caller, lines_of, next_message
 
@@ -91,8 +91,7 @@ def test_a_closed_session_ends_for_every_viewer_and_leaves_the_others_of_its_lin
 def test_a_viewer_that_closes_its_only_session_is_answered_before_its_link_ends(
     forking: Gateway, *, replay: bool
 ) -> None:
-    with ViewerClient(forking, replay=replay) as viewer:
-        session = viewer.new(forking.root)
+    with opened(forking, replay=replay) as (viewer, session):
         request = viewer.request("session/close", {"sessionId": session})
         assert viewer.closed() == (4410, "session_ended")
         answers = [frame for frame in viewer.frames if frame.get("id") == request]
@@ -102,9 +101,7 @@ def test_a_viewer_that_closes_its_only_session_is_answered_before_its_link_ends(
 def test_a_prompt_in_a_session_that_another_viewer_closes_ends_as_cancelled(
     forking: Gateway,
 ) -> None:
-    with ViewerClient(forking) as one, ViewerClient(forking) as other:
-        session = one.new(forking.root)
-        other.load(session, forking.root)
+    with opened(forking) as (one, session), attached(forking, session) as other:
         turn = one.prompt(session, "wait")
         other.find(lambda frame: "user_message_chunk" in str(frame))
         close(other, session)
@@ -143,8 +140,7 @@ def test_closing_a_session_through_connect_leaves_the_other_ones_turn_running(
     gateway = serve("", command=noting(tmp_path / "noted", "close"))
 
     def close_elsewhere(session: str) -> None:
-        with ViewerClient(gateway) as viewer:
-            viewer.load(session, gateway.root)
+        with attached(gateway, session) as viewer:
             close(viewer, session)
 
     async def play() -> str:
@@ -261,8 +257,7 @@ def test_closing_a_server_leaves_no_connection_open(
 
 def test_a_fork_is_used_closed_and_loaded_as_any_session_is(serve: Serve, tmp_path: Path) -> None:
     gateway = serve("", command=noting(tmp_path / "noted", "fork"))
-    with ViewerClient(gateway) as viewer, ViewerClient(gateway) as other:
-        session = viewer.new(gateway.root)
+    with opened(gateway) as (viewer, session), ViewerClient(gateway) as other:
         forked = fork(viewer, session, gateway)
         listed = {each["sessionId"] for each in viewer.result("session/list", {})["sessions"]}
         assert listed == {session, forked}
@@ -298,8 +293,7 @@ def test_a_fork_is_made_once_over_any_link_and_keeps_its_directories_when_it_is_
     request = before.request("session/fork", opening)
     forked = before.answer(request)["result"]["sessionId"]
     before.cut()
-    with ViewerClient(gateway, replay=True, known=before.known) as viewer:
-        viewer.load(session, gateway.root)
+    with attached(gateway, session, replay=True, known=before.known) as viewer:
         viewer.request("session/fork", opening, id_=request)
         assert viewer.answer(request)["result"]["sessionId"] == forked
         viewer.turn(forked)
@@ -321,8 +315,7 @@ def test_a_session_is_served_everywhere_whatever_its_id(
     serve: Serve, tmp_path: Path, name: str
 ) -> None:
     gateway = serve("", command=noting(tmp_path / "noted", f"id={json.dumps(name)}"))
-    with ViewerClient(gateway) as viewer:
-        session = viewer.new(gateway.root)
+    with opened(gateway) as (viewer, session):
         assert has_ended_well(viewer.turn(session))
         (said,) = viewer.updates("agent_message_chunk")
         assert said["content"]["text"] == "Heard go"
@@ -333,8 +326,7 @@ def test_a_session_is_served_everywhere_whatever_its_id(
         # By its URL, with a token for it alone, and in the events API.
         quoted = quote(session, safe="")
         token = gateway.token(session=session)
-        with ViewerClient(gateway, session=quoted, token=token) as beside:
-            beside.load(session, gateway.root)
+        with attached(gateway, session, session=quoted, token=token) as beside:
             assert beside.updates("agent_message_chunk") == [said]
         view = ApiClient(gateway, token).json(f"/v1/sessions/{quoted}")
         assert view["session"]["id"] == session

@@ -23,7 +23,7 @@ from lastword.gateway.run_folder import PidFile
 from lastword.gateway.viewing.reader import Role
 from tests.kit.command import command, in_a_process
 from tests.kit.gateway.serving import GATEWAY, Gateway, agent, until
-from tests.kit.gateway.viewing import ViewerClient, has_ended_well
+from tests.kit.gateway.viewing import ViewerClient, attached, has_ended_well, opened
 from tests.kit.json_glossary import problems_in
 from tests.kit.patience import FUSE_SECONDS
 from tests.kit.rows import every
@@ -148,8 +148,7 @@ def test_status_stop_and_the_log_cover_what_runs_and_reveal_no_secret(serve: Ser
     assert (token.returncode, token.stderr) == (0, "")  # it alone is printed
     with ViewerClient(gateway, token=token.stdout.strip()) as observer:
         assert observer.failure("session/new", gateway.opening())["reason"] == "observer"
-    with ViewerClient(gateway) as viewer:
-        session = viewer.new(gateway.root)
+    with opened(gateway) as (viewer, session):
         viewer.turn(session)
         status = told(gateway, "status")
         assert status.returncode == 0
@@ -209,14 +208,13 @@ def test_a_reload_works_although_the_agents_program_is_gone(serve: Serve) -> Non
     program.chmod(0o755)
     gateway.command = [str(program)]
     gateway.crash()
-    with ViewerClient(gateway) as viewer:
-        session = viewer.new(gateway.root)
+    with opened(gateway) as (viewer, session):
         program.unlink()
         gateway.tell("reload")
         assert viewer.closed()[0] == 1012
     until("the front is back", lambda: gateway.stderr().count("serving at") == 3)
-    with ViewerClient(gateway, token=gateway.token(role=Role.OBSERVER)) as viewer:
-        viewer.load(session, gateway.root)
+    with attached(gateway, session, token=gateway.token(role=Role.OBSERVER)):
+        pass  # its agent is there
 
 
 def test_a_session_works_under_a_state_folder_with_a_long_path(

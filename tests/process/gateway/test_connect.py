@@ -7,6 +7,7 @@ import os
 import random
 import sys
 from collections import Counter
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -18,13 +19,12 @@ from tests.kit.gateway.api import ApiClient
 from tests.kit.gateway.editor import Editor, at_once, connected, counting
 from tests.kit.gateway.fault_proxy import Fault, FaultProxy, Plan
 from tests.kit.gateway.serving import until
-from tests.kit.gateway.viewing import TYPED
+from tests.kit.gateway.viewing import TYPED, failure_of
 from tests.kit.patience import fused
 from tests.kit.places import ROOT
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
-    from pathlib import Path
 
     from tests.kit.gateway.serving import Gateway, Serve
 
@@ -36,8 +36,20 @@ QUICK = ("--ping", "1", "--pong-timeout", "2")
 """A socket whose other end is gone is found by the front in 3 s instead of 40."""
 
 
-def _hello(capabilities: dict[str, Any]) -> dict[str, Any]:
-    return {"protocolVersion": 1, "clientCapabilities": capabilities}
+HELLO = {"protocolVersion": 1, "clientCapabilities": {}}
+
+
+@pytest.fixture(scope="module")
+def gateway(serve_all: Serve, tmp_path_factory: pytest.TempPathFactory) -> Gateway:
+    """A gateway before an agent that counts."""
+    prompts = tmp_path_factory.mktemp("agent") / "prompts"
+    return serve_all("", *QUICK, command=counting(str(prompts)))
+
+
+def prompts(gateway: Gateway) -> int:
+    """How many have reached its agents."""
+    path = Path(gateway.command[-1])
+    return len(path.read_text(encoding="utf-8").splitlines()) if path.exists() else 0
 
 
 def test_a_person_at_a_terminal_sees_what_connect_waits_for() -> None:
@@ -61,12 +73,10 @@ def test_a_token_file_that_is_missing_is_named_with_the_command_that_makes_it(
 
 @fused
 async def test_a_wrong_token_gets_the_editor_a_typed_answer_and_a_line_on_stderr(
-    serve: Serve,
+    gateway: Gateway,
 ) -> None:
-    gateway = serve("healthy")
     async with connected(gateway.url, "wrong") as editor:
-        answer = await editor.call("initialize", _hello({}))
-        payload = answer["error"]["data"]["agent_error"]
+        payload = failure_of(await editor.call("initialize", HELLO))
         assert (payload["reason"], payload["retryable"]) == ("unauthorized", False)
         status, on_stderr = await editor.close()
         assert status == 0
@@ -84,8 +94,7 @@ async def test_a_refused_ssh_login_is_reported_at_once_and_tried_in_two_ways(
     monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
     async with connected("http://127.0.0.1:9", "token", "--ssh", "box") as editor:
         for number in (1, 2):
-            error = (await editor.call("initialize", _hello({})))["error"]
-            payload = error["data"]["agent_error"]
+            payload = failure_of(await editor.call("initialize", HELLO))
             assert (payload["type"], payload["retryable"]) == ("auth", False)
             assert payload["message"].startswith("No connection through ssh: box does not let you")
             assert runs.read_text().count("run") == 2 * number
@@ -104,7 +113,7 @@ async def test_a_lost_gateway_is_sought_then_given_up_and_found_again_by_the_nex
         prompt = editor.prompt(session_id, "4000 50")
         await editor.wait_for(lambda _: len(editor.words()) > 3)
         await asyncio.to_thread(gateway.kill)
-        payload = (await editor.answer(prompt))["error"]["data"]["agent_error"]
+        payload = failure_of(await editor.answer(prompt))
         assert (payload["type"], payload["reason"]) == ("network", "gateway_unreachable")
         assert payload["retry_safety"] == "ask"
         first = editor.words()
@@ -128,8 +137,7 @@ async def test_a_lost_gateway_is_sought_then_given_up_and_found_again_by_the_nex
 
 
 @fused
-async def test_another_editor_resumes_a_session_with_its_past(serve: Serve) -> None:
-    gateway = serve("", command=counting(os.devnull))
+async def test_another_editor_resumes_a_session_with_its_past(gateway: Gateway) -> None:
     token = gateway.token()
     async with connected(gateway.url, token) as first:
         session_id = await first.begin(gateway.root)
@@ -167,14 +175,12 @@ def _is_sound(editor: Editor) -> None:
 
 
 @fused
-async def test_a_link_cut_at_random_bytes_loses_and_duplicates_nothing(
-    tmp_path: Path, serve: Serve
-) -> None:
+async def test_a_link_cut_at_random_bytes_loses_and_duplicates_nothing(gateway: Gateway) -> None:
     dice = random.Random(4409)
     plans = [
         Plan(dice.choice([Fault.CUT, Fault.RESET]), 800 + dice.randrange(6000)) for _ in range(CUTS)
     ]
-    gateway = serve("", command=counting(str(tmp_path / "prompts")))
+    before = prompts(gateway)
 
     def plan(number: int) -> Plan:
         return plans[number % CUTS] if proxy.struck < CUTS else Plan()
@@ -195,8 +201,7 @@ async def test_a_link_cut_at_random_bytes_loses_and_duplicates_nothing(
             assert answer.get("result") == {"stopReason": "end_turn"}, answer
             assert editor.words() == expected
         _is_sound(editor)
-        sent = (tmp_path / "prompts").read_text(encoding="utf-8").splitlines()
-        assert len(sent) == turns
+        assert prompts(gateway) == before + turns
         status, said = await editor.close()
         assert status == 0
         assert session_id in said
@@ -256,9 +261,9 @@ class SdkClient:
 @pytest.mark.parametrize("fault", [Fault.BLACK_HOLE, Fault.HALF_OPEN])
 @fused
 async def test_the_official_client_does_not_notice_a_failing_link(
-    tmp_path: Path, serve: Serve, fault: Fault
+    gateway: Gateway, fault: Fault
 ) -> None:
-    gateway = serve("", *QUICK, command=counting(str(tmp_path / "prompts")))
+    before = prompts(gateway)
     plans = [Plan(fault, 4000), Plan(delay_seconds=0.02)]
     client = SdkClient()
     async with FaultProxy(gateway.port, lambda number: plans[min(number, 1)]) as proxy:
@@ -266,7 +271,7 @@ async def test_the_official_client_does_not_notice_a_failing_link(
         assert proxy.struck
     assert client.words() == _counted(1, 80, asks=True)
     assert client.asked == 1
-    assert len((tmp_path / "prompts").read_text(encoding="utf-8").splitlines()) == 1
+    assert prompts(gateway) == before + 1
 
 
 @pytest.mark.processes
@@ -287,7 +292,7 @@ async def test_a_question_that_is_open_when_the_link_fails_is_answered_once(
         client, ended = await play(fails)
         assert ended == "end_turn"
         assert (client.words(), client.asked) == (_counted(1, 40, asks=True), 1)
-    assert len((tmp_path / "prompts").read_text(encoding="utf-8").splitlines()) == 2
+    assert prompts(gateway) == 2
     # With the gateway's own process, the turn is over, and it is told so.
     client, ended = await play(lambda _: gateway.crash())
     assert isinstance(ended, RequestError)

@@ -19,7 +19,7 @@ from lastword.gateway.front import protocols
 from lastword.gateway.viewing import reader
 from tests.kit.gateway.editor import counting
 from tests.kit.gateway.serving import until
-from tests.kit.gateway.viewing import ViewerClient, has_ended_well
+from tests.kit.gateway.viewing import ViewerClient, attached, has_ended_well, opened
 from tests.kit.patience import FUSE_SECONDS, patient
 from tests.process.gateway.test_http import Caller, Conversation
 
@@ -111,8 +111,7 @@ async def crowd(gateway: Gateway) -> None:
 @pytest.mark.processes
 def test_hundreds_of_connects_leave_nothing_behind_and_affect_no_turn(serve: Serve) -> None:
     gateway = serve("permission")
-    with ViewerClient(gateway) as viewer:
-        session = viewer.new(gateway.root)
+    with opened(gateway) as (viewer, session):
         prompt = viewer.prompt(session)
         asked = viewer.question()
         pid = gateway.front.pid
@@ -141,8 +140,7 @@ def test_a_viewer_that_never_reads_delays_no_other_costs_no_memory_and_keeps_no_
     serve: Serve,
 ) -> None:
     gateway = serve("", command=counting(os.devnull))
-    with ViewerClient(gateway) as viewer:
-        session = viewer.new(gateway.root)
+    with opened(gateway) as (viewer, session):
         deaf = [deaf_viewer(gateway, session) for _ in range(3)]
         until("they are there", lambda: gateway.session(session)["controllers"] == 4)
         before = gateway.resident_bytes
@@ -154,8 +152,7 @@ def test_a_viewer_that_never_reads_delays_no_other_costs_no_memory_and_keeps_no_
         gateway.reload()
         assert viewer.closed()[0] == 1012
     until("all are gone", lambda: gateway.session(session)["controllers"] == 0)
-    with ViewerClient(gateway) as viewer:
-        viewer.load(session, gateway.root)
+    with attached(gateway, session) as viewer:
         deaf.append(deaf_viewer(gateway, session))
         until("it is there", lambda: gateway.session(session)["controllers"] == 2)
         viewer.turn(session, LOUD)
@@ -235,8 +232,7 @@ def deaf_stream(gateway: Gateway, path: str, more: str = "") -> socket.socket:
 
 def test_a_half_closed_viewer_has_left(serve: Serve) -> None:
     gateway = serve("permission")
-    with ViewerClient(gateway) as viewer:
-        session = viewer.new(gateway.root)
+    with opened(gateway) as (viewer, session):
         prompt = viewer.prompt(session)
         asked = viewer.question()
         half = ViewerClient(gateway)

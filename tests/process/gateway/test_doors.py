@@ -18,7 +18,7 @@ from lastword.gateway.front import app, doorkeeper
 from lastword.gateway.viewing.reader import Role
 from tests.kit.gateway.api import ApiAnswer, ApiClient
 from tests.kit.gateway.serving import until
-from tests.kit.gateway.viewing import ViewerClient, has_ended_well
+from tests.kit.gateway.viewing import ViewerClient, attached, has_ended_well, opened
 from tests.kit.patience import FUSE_SECONDS
 from tests.kit.push_service import PushBrowser, PushService
 from tests.process.gateway.test_http import Caller, next_message
@@ -262,19 +262,16 @@ def test_a_socket_is_closed_when_its_token_expires_and_its_session_continues(
     clock: DayClock, serve: Serve
 ) -> None:
     gateway = serve("permission")
-    with ViewerClient(gateway) as owner:
-        session = owner.new(gateway.root)
+    with opened(gateway) as (_, session):
         token = gateway.token(expires=clock.soon())
-        with ViewerClient(gateway, token=token, replay=True) as viewer:
-            viewer.load(session, gateway.root)
+        with attached(gateway, session, token=token, replay=True) as viewer:
             prompt = viewer.prompt(session)
             viewer.question()
             clock.ahead = HOUR_SECONDS
             assert viewer.closed() == (4401, "unauthorized")
         with pytest.raises(InvalidStatus):
             ViewerClient(gateway, token=token)
-        with ViewerClient(gateway, replay=True, known=viewer.known) as fresh:
-            fresh.load(session, gateway.root)
+        with attached(gateway, session, replay=True, known=viewer.known) as fresh:
             fresh.allow(fresh.question())
             fresh.prompt(session, id_=prompt)
             assert has_ended_well(fresh.answer(prompt))

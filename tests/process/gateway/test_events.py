@@ -9,7 +9,7 @@ import pytest
 from lastword.gateway.viewing.reader import Role
 from tests.kit.gateway.api import ApiClient
 from tests.kit.gateway.serving import until
-from tests.kit.gateway.viewing import TYPED, ViewerClient
+from tests.kit.gateway.viewing import TYPED, ViewerClient, attached, opened
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -115,8 +115,7 @@ def test_a_sessions_state_is_shown_while_it_runs_asks_and_fails_and_after_its_en
         found: dict[str, Any] = api.json(f"/v1/sessions/{session}")["session"]
         return found
 
-    with ViewerClient(gateway, capabilities=TYPED) as viewer:
-        session = viewer.new(gateway.root)
+    with opened(gateway, capabilities=TYPED) as (viewer, session):
         assert view()["state"] == "idle"
         assert view()["agent"]["name"]
         assert view()["viewers"] == {"controllers": 1, "observers": 0}
@@ -230,8 +229,7 @@ def test_a_stream_replays_the_past_follows_live_and_resumes_from_its_last_id(ser
         # It goes on over the end of the session and its return.
         viewer.result("session/close", {"sessionId": session})
         stream.until(lambda _, data: data.get("kind") == "session_ended")
-        with ViewerClient(gateway) as after:
-            after.load(session, gateway.root)
+        with attached(gateway, session):
             stream.until(lambda _, data: data.get("kind") == "session_restored")
         gateway.reload()
         stream.answer.read()  # a front that is replaced ends it, and it comes back

@@ -14,7 +14,7 @@ from lastword.gateway.viewing.access import Rate
 from lastword.gateway.viewing.reader import Role
 from tests.kit.gateway.api import ApiClient
 from tests.kit.gateway.serving import until
-from tests.kit.gateway.viewing import ViewerClient, failure_of
+from tests.kit.gateway.viewing import ViewerClient, attached, failure_of, opened
 from tests.process.gateway.test_http import Caller
 
 if TYPE_CHECKING:
@@ -44,8 +44,7 @@ def test_observers_start_no_agent_and_leave_room_for_a_controller(serve: Serve) 
 @pytest.mark.processes
 def test_a_controller_restores_a_session_and_an_observer_does_not(serve: Serve) -> None:
     gateway = serve("healthy")
-    with ViewerClient(gateway) as controller:
-        session = controller.new(gateway.root)
+    with opened(gateway) as (controller, session):
         said = controller.frames[0]["result"]
         gateway.reload()  # it has to ask the running agent for its greeting
         with watching(gateway) as observer:
@@ -69,8 +68,7 @@ def test_the_limit_of_agents_is_typed_and_counts_neither_closed_sessions_nor_unu
 ) -> None:
     gateway = serve("healthy", "--sessions", "2")
     for _ in range(3):
-        with ViewerClient(gateway) as viewer:
-            session = viewer.new(gateway.root)
+        with opened(gateway) as (viewer, session):
             assert viewer.result("session/close", {"sessionId": session}) == {}
             assert viewer.closed()[0] == 4410
             until("its agent has ended", lambda: not gateway.sessions())
@@ -115,18 +113,17 @@ def test_a_flood_of_attaches_does_not_displace_the_conversation(
         controller.turn(session)
         params = gateway.opening(sessionId=session)
         answers = []
-        for viewer, count in ((observer, 1000), (controller, 1500)):
+        for viewer, count in ((observer, 300), (controller, 1500)):
             numbers = [viewer.request("session/resume", params) for _ in range(count)]
             answers.append([viewer.answer(number) for number in numbers])
         refused = [[failure_of(each) for each in told if "error" in each] for told in answers]
-        assert len(refused[0]) == 1000 - 256
+        assert len(refused[0]) == 300 - 256
         assert len(refused[1]) > 500
         assert {each["reason"] for each in refused[0]} == {"too_many_requests"}
         view = ApiClient(gateway).json(f"/v1/sessions/{session}")["session"]
         assert view["first"] == 1
         assert view["head"] < 2 * 2 * 240 + 50
-        with ViewerClient(gateway) as late:
-            late.load(session, gateway.root)
+        with attached(gateway, session) as late:
             assert "What was said first." in late.said
 
 

@@ -19,7 +19,7 @@ from lastword.gateway.log.sqlite import SqliteLog
 from tests.kit.gateway.agents import noting
 from tests.kit.gateway.api import ApiClient
 from tests.kit.gateway.serving import Gateway, agent, until
-from tests.kit.gateway.viewing import TYPED, ViewerClient, has_ended_well
+from tests.kit.gateway.viewing import TYPED, ViewerClient, attached, has_ended_well, opened
 from tests.kit.places import ROOT
 
 if TYPE_CHECKING:
@@ -69,8 +69,7 @@ def test_a_session_is_refused_where_no_log_can_be_written_and_the_agent_stays(
     serve: Serve,
 ) -> None:
     gateway = serve("permission")
-    with ViewerClient(gateway) as viewer:
-        session = viewer.new(gateway.root)
+    with opened(gateway) as (viewer, session):
         prompt = viewer.prompt(session)
         asked = viewer.question()
         sessions = gateway.state / "gateway" / "sessions"
@@ -91,8 +90,7 @@ def test_a_session_continues_on_a_full_disk_and_its_viewers_see_all(serve: Serve
     words = 60
     turn = [{"say": f"<{number}>" + "x" * 5000} for number in range(words)]
     gateway = serve({"turns": [[*turn, {"result": "end_turn"}]]})
-    with ViewerClient(gateway, replay=True) as viewer:
-        session = viewer.new(gateway.root)
+    with opened(gateway, replay=True) as (viewer, session):
         held = gateway.session(session)
         resource.prlimit(held["pid"], resource.RLIMIT_FSIZE, (150_000, 150_000))
         assert has_ended_well(viewer.turn(session))
@@ -165,8 +163,7 @@ def test_the_second_gateway_names_the_owner_of_a_session_and_leaves_it_alone(
     pair: tuple[Gateway, Gateway],
 ) -> None:
     first, second = pair
-    with ViewerClient(first, capabilities=TYPED) as viewer:
-        session = viewer.new(first.root)
+    with opened(first, capabilities=TYPED) as (viewer, session):
         prompt = viewer.prompt(session)
         viewer.find(lambda frame: "Hi." in str(frame))
         pid = first.session(session)["pid"]
@@ -197,14 +194,12 @@ def test_a_session_whose_gateway_was_killed_comes_back_at_the_other(
     pair: tuple[Gateway, Gateway],
 ) -> None:
     first, second = pair
-    with ViewerClient(first, capabilities=TYPED) as viewer:
-        session = viewer.new(first.root)
+    with opened(first, capabilities=TYPED) as (viewer, session):
         viewer.prompt(session)
         viewer.find(lambda frame: "Hi." in str(frame))
     first.crash()
     until("it is lost", lambda: listed(second)["state"] == "lost")
-    with ViewerClient(second, capabilities=TYPED) as other:
-        other.load(session, second.root)
+    with attached(second, session, capabilities=TYPED) as other:
         other.find(lambda frame: "Hi." in str(frame))
         with ViewerClient(first, capabilities=TYPED) as viewer:
             params = first.opening(sessionId=session)

@@ -23,7 +23,7 @@ from lastword.gateway.front.holders import Holders, StartError
 from lastword.gateway.run_folder import PidFile, pid_of
 from lastword.gateway.settings.values import HolderSettings
 from tests.kit.gateway.serving import GATEWAY, Gateway, Place, agent, is_running, until
-from tests.kit.gateway.viewing import ViewerClient
+from tests.kit.gateway.viewing import ViewerClient, attached, opened
 from tests.kit.installs import give_up
 from tests.kit.patience import FUSE_SECONDS
 
@@ -68,9 +68,8 @@ def test_a_gateway_survives_repeated_reloads_until_it_is_stopped(
     serve: Serve,
 ) -> None:
     gateway = serve("healthy")
-    session = ""
-    with ViewerClient(gateway) as viewer:
-        session = viewer.new(gateway.root)
+    with opened(gateway) as (_, session):
+        pass
     for _ in range(20):  # through every part of its end and its next start
         gateway.front.send_signal(signal.SIGHUP)
         with pytest.raises(subprocess.TimeoutExpired):
@@ -84,17 +83,15 @@ def test_a_gateway_survives_repeated_reloads_until_it_is_stopped(
 
 def _loads(gateway: Gateway, session: str) -> bool:
     try:
-        with ViewerClient(gateway) as viewer:
-            viewer.load(session, gateway.root)
+        with attached(gateway, session):
+            return True
     except (WebSocketException, OSError):
         return False
-    return True
 
 
 def test_sessions_survive_the_deletion_of_the_run_folder(serve: Serve) -> None:
     gateway = serve("healthy")
-    with ViewerClient(gateway) as viewer:
-        session = viewer.new(gateway.root)
+    with opened(gateway) as (_, session):
         held = gateway.holders()
         # As at the end of a login.
         away = gateway.runtime.with_name(f"{gateway.runtime.name}-away")
@@ -104,8 +101,7 @@ def test_sessions_survive_the_deletion_of_the_run_folder(serve: Serve) -> None:
         until("it is known again", lambda: gateway.tell("status").returncode == 0)
         pids = [held[0]["pid"]]
         until("it is found", lambda: [holder["pid"] for holder in gateway.holders()] == pids)
-        with ViewerClient(gateway) as another:
-            another.load(session, gateway.root)
+        with attached(gateway, session) as another:
             another.turn(session)
             listed = another.result("session/list", {})["sessions"]
         assert [each["sessionId"] for each in listed] == [session]

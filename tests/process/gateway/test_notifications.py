@@ -15,7 +15,7 @@ from lastword.gateway.viewing.reader import Role
 from tests.kit.collector import Collector
 from tests.kit.gateway.api import ApiAnswer, ApiClient
 from tests.kit.gateway.serving import until
-from tests.kit.gateway.viewing import ViewerClient, has_ended_well
+from tests.kit.gateway.viewing import ViewerClient, attached, has_ended_well, opened
 from tests.kit.push_service import PushBrowser, PushService
 from tests.kit.recording import everything_in
 
@@ -59,8 +59,7 @@ def codes_of(notification: dict[str, Any]) -> dict[str, str]:
 def test_a_button_answers_once_and_later_presses_answer_nothing(serve: Serve) -> None:
     with Collector() as collector:
         gateway = notifying(serve, collector)
-        with ViewerClient(gateway) as viewer:
-            session = viewer.new(gateway.root)
+        with opened(gateway) as (viewer, session):
             prompt = viewer.prompt(session)
             asks = notified(collector)
             assert (asks["event"], asks["session"]) == ("ask", session)
@@ -99,8 +98,7 @@ def test_a_question_that_a_viewer_has_answered_is_not_answered_by_a_button(serve
 def test_a_code_answers_only_its_question_in_time_and_from_its_own_site(serve: Serve) -> None:
     with Collector() as collector:
         gateway = notifying(serve, collector)
-        with ViewerClient(gateway) as viewer:
-            session = viewer.new(gateway.root)
+        with opened(gateway) as (viewer, session):
             prompt = viewer.prompt(session)
             code = codes_of(notified(collector))["Allow once"]
             keeper = gateway.keeper()
@@ -131,8 +129,7 @@ def test_a_code_answers_only_its_question_in_time_and_from_its_own_site(serve: S
 def test_a_button_does_not_work_after_the_death_of_the_gateway(serve: Serve) -> None:
     with Collector() as collector:
         gateway = notifying(serve, collector)
-        with ViewerClient(gateway) as viewer:
-            session = viewer.new(gateway.root)
+        with opened(gateway) as (viewer, session):
             viewer.prompt(session)
             code = codes_of(notified(collector))["Allow once"]
         gateway.crash()
@@ -140,8 +137,7 @@ def test_a_button_does_not_work_after_the_death_of_the_gateway(serve: Serve) -> 
             410,
             "The agent no longer waits for this answer. Open the session.",
         )
-        with ViewerClient(gateway) as viewer:
-            viewer.load(session, gateway.root)
+        with attached(gateway, session) as viewer:
             assert press(gateway, code)[0] == 410
             # The first comes again if the gateway died before it noted that it was delivered.
             sent = [notified(collector)]
@@ -192,8 +188,7 @@ def test_a_browser_subscribes_while_the_agent_runs_is_notified_and_unsubscribes(
     client = ApiClient(gateway)
     first = client.json("/v1/push")
     assert (len(first["key"]), first["subscriptions"]) == (87, [])
-    with ViewerClient(gateway) as viewer:
-        session = viewer.new(gateway.root)
+    with opened(gateway) as (viewer, session):
         viewer.turn(session)
         browser = PushBrowser(service, "one")
         made = subscribe(client, browser.request)

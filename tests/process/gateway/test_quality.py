@@ -12,7 +12,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from lastword.gateway.viewing.reader import Role
 from tests.kit.gateway.api import ApiClient
 from tests.kit.gateway.serving import until
-from tests.kit.gateway.viewing import ViewerClient
+from tests.kit.gateway.viewing import ViewerClient, opened
 from tests.kit.patience import FUSE_SECONDS
 from tests.process.gateway.test_crowds import upgrade
 
@@ -70,8 +70,7 @@ def seen(gateway: Gateway, what: str, holds: Callable[[Metrics], bool]) -> Metri
 
 def test_the_metrics_count_turns_viewers_and_returns_without_content(serve: Serve) -> None:
     gateway = serve("rate_limit")
-    with ViewerClient(gateway, replay=True) as viewer:
-        session = viewer.new(gateway.root)
+    with opened(gateway, replay=True) as (viewer, session):
         viewer.turn(session, SECRET_WORDS)
         head = gateway.session(session)["head"]
         viewer.result("_lastword/ping", {"seq": head - 2, "rttMs": 12})
@@ -88,8 +87,7 @@ def test_the_metrics_count_turns_viewers_and_returns_without_content(serve: Serv
     cut = {"transport": "websocket", "code": "1006"}
     seen(gateway, "the cut is seen", lambda now: now("connections_closed_total", **cut) == 1)
     attached = "attach_duration_seconds_count"
-    with ViewerClient(gateway, replay=True, known=viewer.known) as viewer:
-        viewer.load(session, gateway.root)
+    with attached(gateway, session, replay=True, known=viewer.known) as viewer:
         metrics = seen(gateway, "it is back", lambda now: now("reconnects_total", code="1006") == 1)
         for method in ("session/new", "session/load"):
             assert metrics(attached, method=method, outcome="ok") == 1

@@ -20,7 +20,7 @@ from tests.kit.gateway import serving
 from tests.kit.gateway.api import ApiClient
 from tests.kit.gateway.link_bug import WORD, with_link_bug
 from tests.kit.gateway.serving import agent, is_running, until
-from tests.kit.gateway.viewing import TYPED, ViewerClient, failure_of
+from tests.kit.gateway.viewing import TYPED, ViewerClient, attached, failure_of, opened
 from tests.kit.log_web import LogWeb
 from tests.kit.recording import is_recorded, problems_in
 from tests.process.gateway.test_quality import Metrics
@@ -99,8 +99,7 @@ def lived(serve: Serve) -> tuple[Gateway, str]:
     first.question()
     first._socket.close(4999, LEFT_WITH)
     until("nobody is there", lambda: not gateway.session(session)["controllers"])
-    with ViewerClient(gateway, capabilities=TYPED, replay=True, known=first.known) as second:
-        second.load(session, gateway.root)
+    with attached(gateway, session, capabilities=TYPED, replay=True, known=first.known) as second:
         second.allow(second.question())
         until("the turn is over", lambda: not gateway.session(session)["turn"])
         gateway.reload()
@@ -111,8 +110,7 @@ def lived(serve: Serve) -> tuple[Gateway, str]:
     until("the second turn runs", lambda: "first_output" in kinds(gateway, session)[-3:])
     gateway.crash()
     assert third.closed()[0] == 1006
-    with ViewerClient(gateway, capabilities=TYPED, replay=True) as last:
-        last.load(session, gateway.root)
+    with attached(gateway, session, capabilities=TYPED, replay=True):
         until("its return is recorded", lambda: "session_restored" in kinds(gateway, session))
     return gateway, session
 
@@ -225,8 +223,7 @@ def test_a_projects_own_modules_are_not_imported_by_the_gateway(
     # As by the script of that name, which has its own folder in front of its path.
     monkeypatch.setattr(serving, "GATEWAY", (*PROCESS, "gateway"))
     gateway = serve("", command=["/bin/sh", "-c", f"cd /; exec {shlex.join(agent('healthy'))}"])
-    with ViewerClient(gateway, capabilities=TYPED) as viewer:
-        session = viewer.new(gateway.root)
+    with opened(gateway, capabilities=TYPED) as (viewer, session):
         assert "result" in viewer.turn(session)
         until("it is recorded", lambda: {"viewer_came", "answer"} <= {*kinds(gateway, session)})
 
@@ -248,8 +245,10 @@ def test_a_viewer_that_falls_out_of_the_log_is_recorded_and_notified_once(
 ) -> None:
     gateway = serve(FLOODS, "--log-limit", "8MiB")
     shows = TYPED | {"session": {"notices": {}}}
-    with ViewerClient(gateway, capabilities=shows, replay=True, receive_bytes=64 * 1024) as viewer:
-        session = viewer.new(gateway.root)
+    with opened(gateway, capabilities=shows, replay=True, receive_bytes=64 * 1024) as (
+        viewer,
+        session,
+    ):
         prompt = viewer.prompt(session)
         until("it lags", lambda: "viewer_lags" in kinds(gateway, session))
         until("the agent has said all", lambda: not gateway.session(session)["turn"])
@@ -274,8 +273,7 @@ def test_a_bug_in_the_link_ends_only_its_agent_and_is_reported_as_is_a_stop(
     serve: Serve, tmp_path: Path
 ) -> None:
     gateway = serve(ASKS, variables=with_link_bug(tmp_path))
-    with ViewerClient(gateway, capabilities=TYPED, replay=True) as viewer:
-        session = viewer.new(gateway.root)
+    with opened(gateway, capabilities=TYPED, replay=True) as (viewer, session):
         answered(viewer, session)
         pid = gateway.session(session)["agent_pid"]
         failure = failure_of(viewer.turn(session, WORD))
@@ -289,8 +287,7 @@ def test_a_bug_in_the_link_ends_only_its_agent_and_is_reported_as_is_a_stop(
     page = lastword(gateway, "log", incident)
     assert "the gateway's link to the agent ended: exit status 1" in page
     assert "a bug in lastword ended the link to its agent" in gateway.stderr()
-    with ViewerClient(gateway, capabilities=TYPED) as viewer:
-        session = viewer.new(gateway.root)
+    with opened(gateway, capabilities=TYPED) as (viewer, session):
         answered(viewer, session)
         prompt = viewer.prompt(session)
         until("the turn runs", lambda: "a turn is running" in gateway.tell("status").stdout)
@@ -314,8 +311,7 @@ def test_a_turn_has_the_records_number_and_both_pages_are_in_order_of_time(
 ) -> None:
     """Two processes write the record behind a gateway, and a holder's successor is a third."""
     gateway = serve(TURNS)
-    with ViewerClient(gateway, capabilities=TYPED, replay=True) as viewer:
-        session = viewer.new(gateway.root)
+    with opened(gateway, capabilities=TYPED, replay=True) as (viewer, session):
         for turn in range(3):
             mode = {"sessionId": session, "modeId": f"mode-{turn}"}
             viewer.answer(viewer.request("session/set_mode", mode))
@@ -325,8 +321,7 @@ def test_a_turn_has_the_records_number_and_both_pages_are_in_order_of_time(
     until("it is recorded", lambda: turns_in(entries(gateway, session)) == expected)
     assert turns_in(ApiClient(gateway).events(session)) == expected
     gateway.crash()
-    with ViewerClient(gateway, capabilities=TYPED, replay=True) as viewer:
-        viewer.load(session, gateway.root)
+    with attached(gateway, session, capabilities=TYPED, replay=True) as viewer:
         viewer.turn(session)
     again = [*expected, ("prompt", 1), ("answer", 1)]
     until("the next run is recorded", lambda: turns_in(entries(gateway, session)) == again)
@@ -353,8 +348,7 @@ def test_a_turn_has_the_records_number_and_both_pages_are_in_order_of_time(
 
 def test_a_closed_tab_has_one_name_in_the_log_the_api_and_the_metrics(serve: Serve) -> None:
     gateway = serve(TURNS)
-    with ViewerClient(gateway, capabilities=TYPED) as viewer:
-        session = viewer.new(gateway.root)
+    with opened(gateway, capabilities=TYPED) as (viewer, session):
         viewer.turn(session)
         viewer.leave(1001)
 

@@ -11,7 +11,7 @@ import pytest
 
 from lastword.gateway.viewing.reader import Role
 from tests.kit.gateway import agents
-from tests.kit.gateway.viewing import ViewerClient, failure_of
+from tests.kit.gateway.viewing import ViewerClient, attached, failure_of, opened
 
 if TYPE_CHECKING:
     from tests.kit.gateway.serving import Gateway, Serve
@@ -53,8 +53,7 @@ def naming(method: str, session: str, folder: str, root: str) -> list[dict[str, 
 
 def test_a_request_that_names_a_folder_outside_of_the_root_is_refused(noting: Gateway) -> None:
     root = str(noting.root)
-    with ViewerClient(noting) as viewer:
-        session = viewer.new(noting.root)
+    with opened(noting) as (viewer, session):
         for method, named in (("session/new", ""), ("session/fork", session), ("_x/open", session)):
             refused = [
                 params
@@ -76,8 +75,8 @@ def test_a_request_that_names_a_folder_outside_of_the_root_is_refused(noting: Ga
                 answer = viewer.answer(viewer.request("nes/start", params))
                 assert answer["error"]["code"] == -32602, params
         viewer.new(noting.root)
-    opened = [*noted(noting, "session/new"), *noted(noting, "session/fork")]
-    assert [each["cwd"] for each in opened] == [root, root]
+    asked = [*noted(noting, "session/new"), *noted(noting, "session/fork")]
+    assert [each["cwd"] for each in asked] == [root, root]
     assert not noted(noting, "nes/start")
     assert not noted(noting, "_x/open")
 
@@ -110,8 +109,7 @@ def test_paths_are_resolved_and_a_changed_link_leads_nowhere(
     shutil.rmtree(project)
     Path(project).symlink_to("/etc")
     noting.crash()
-    with ViewerClient(noting) as viewer:
-        viewer.load(session, noting.root)
+    with attached(noting, session) as viewer:
         viewer.turn(session)
         for each in lost:
             viewer.load(each, noting.root)
@@ -124,11 +122,9 @@ def test_paths_are_resolved_and_a_changed_link_leads_nowhere(
 
 
 def test_the_root_is_hidden_from_viewers_that_may_not_open_sessions(noting: Gateway) -> None:
-    with ViewerClient(noting) as viewer:
-        session = viewer.new(noting.root)
+    with opened(noting) as (viewer, session):
         one = noting.token(role=Role.CONTROLLER, session=session)
-        with ViewerClient(noting, token=one) as guest:
-            guest.load(session, noting.root)
+        with attached(noting, session, token=one) as guest:
             outside_it = {"sessionId": session, "cwd": "/", "mcpServers": []}
             answer = guest.answer(guest.request("session/fork", outside_it))
             assert failure_of(answer)["reason"] == "one_session"

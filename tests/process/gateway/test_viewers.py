@@ -15,7 +15,14 @@ from tests.kit.client import NOTICES
 from tests.kit.gateway.agents import noting
 from tests.kit.gateway.editor import counting
 from tests.kit.gateway.serving import until
-from tests.kit.gateway.viewing import TYPED, ViewerClient, failure_of, has_ended_well
+from tests.kit.gateway.viewing import (
+    TYPED,
+    ViewerClient,
+    attached,
+    failure_of,
+    has_ended_well,
+    opened,
+)
 
 if TYPE_CHECKING:
     from tests.kit.gateway.serving import Gateway, Serve
@@ -32,9 +39,10 @@ def is_withdrawal(frame: dict[str, Any]) -> bool:
 def test_two_viewers_of_different_kinds_each_get_a_failure_in_their_own_form(
     healthy: Gateway,
 ) -> None:
-    with ViewerClient(healthy, capabilities=TYPED) as typed, ViewerClient(healthy) as stock:
-        session = typed.new(healthy.root)
-        stock.load(session, healthy.root)
+    with (
+        opened(healthy, capabilities=TYPED) as (typed, session),
+        attached(healthy, session) as stock,
+    ):
         assert failure_of(typed.turn(session, "/scenario rate_limit"))["type"] == "rate_limit"
         (told,) = typed.updates("agent_error")
         assert told["error"]["retry_after_seconds"] == 20
@@ -52,9 +60,7 @@ def test_viewers_with_compression_get_the_same_frames(healthy: Gateway, serve: S
     with ViewerClient(healthy) as viewer:
         assert not viewer.is_compressed
     gateway = serve("healthy", "--compress", "on")
-    with ViewerClient(gateway) as first, ViewerClient(gateway) as second:
-        session = first.new(gateway.root)
-        second.load(session, gateway.root)
+    with opened(gateway) as (first, session), attached(gateway, session) as second:
         assert first.is_compressed
         first.turn(session)
         assert first.said
@@ -65,9 +71,7 @@ def test_viewers_with_compression_get_the_same_frames(healthy: Gateway, serve: S
 def test_the_first_answer_of_two_controllers_counts_and_the_other_question_is_withdrawn(
     healthy: Gateway,
 ) -> None:
-    with ViewerClient(healthy) as first, ViewerClient(healthy) as second:
-        session = first.new(healthy.root)
-        second.load(session, healthy.root)
+    with opened(healthy) as (first, session), attached(healthy, session) as second:
         prompt = first.prompt(session, "/scenario permission")
         asked, again = first.question(), second.question()
         assert asked["id"] == again["id"]
@@ -82,8 +86,7 @@ def test_the_first_answer_of_two_controllers_counts_and_the_other_question_is_wi
 
 def test_an_unattended_question_is_rejected_with_unattended_reject(serve: Serve) -> None:
     gateway = serve("permission", "--unattended", "reject")
-    with ViewerClient(gateway) as asker:
-        session = asker.new(gateway.root)
+    with opened(gateway) as (asker, session):
         asker.prompt(session)
         asker.question()
     until("the turn ends", lambda: not gateway.session(session)["turn"])
@@ -92,9 +95,7 @@ def test_an_unattended_question_is_rejected_with_unattended_reject(serve: Serve)
 
 def test_an_observer_watches_and_cannot_control(healthy: Gateway) -> None:
     token = healthy.token(role=Role.OBSERVER)
-    with ViewerClient(healthy) as one, ViewerClient(healthy, token=token) as observer:
-        session = one.new(healthy.root)
-        observer.load(session, healthy.root)
+    with opened(healthy) as (one, session), attached(healthy, session, token=token) as observer:
         assert failure_of(observer.turn(session))["reason"] == "observer"
         assert observer.failure("session/new", healthy.opening())["reason"] == "observer"
         one.turn(session)
@@ -104,8 +105,7 @@ def test_an_observer_watches_and_cannot_control(healthy: Gateway) -> None:
 def test_the_same_viewer_elsewhere_replaces_the_older_socket(healthy: Gateway) -> None:
     older = ViewerClient(healthy, replay=True)
     session = older.new(healthy.root)
-    with ViewerClient(healthy, replay=True, known=older.known) as newer:
-        newer.load(session, healthy.root)
+    with attached(healthy, session, replay=True, known=older.known) as newer:
         assert older.closed() == (4409, "superseded")
         assert has_ended_well(newer.turn(session))
 
@@ -156,9 +156,7 @@ def test_an_unanswered_question_times_out_and_each_viewer_sees_it(serve: Serve) 
 
 
 def test_an_agents_activity_after_its_answer_is_shown_to_each_viewer(healthy: Gateway) -> None:
-    with ViewerClient(healthy, replay=True) as first, ViewerClient(healthy) as second:
-        session = first.new(healthy.root)
-        second.load(session, healthy.root)
+    with opened(healthy, replay=True) as (first, session), attached(healthy, session) as second:
         assert has_ended_well(first.turn(session, "/scenario works_on"))
         for viewer in (first, second):
             for word in ("active", "quiet"):
@@ -183,9 +181,10 @@ def test_a_turn_continues_with_another_model_before_all_viewers_including_later_
     serve: Serve,
 ) -> None:
     gateway = serve(MODELS, "--fallback-model", "small", "--fallback-stays")
-    with ViewerClient(gateway, capabilities=TYPED) as first, ViewerClient(gateway) as second:
-        session = first.new(gateway.root)
-        second.load(session, gateway.root)
+    with (
+        opened(gateway, capabilities=TYPED) as (first, session),
+        attached(gateway, session) as second,
+    ):
         assert has_ended_well(first.turn(session))
         (retry,) = first.updates("agent_retry")
         assert "Going on with the model small." in retry["error"]["message"]
@@ -220,8 +219,7 @@ def test_a_past_is_joined_for_stock_clients_and_on_request_and_live_updates_neve
 ) -> None:
     gateway = serve(TALKS)
     joined = ["".join(WORDS[:10]), "".join(WORDS[10:])]
-    with ViewerClient(gateway, replay=True) as first, ViewerClient(gateway) as stock:
-        session = first.new(gateway.root)
+    with opened(gateway, replay=True) as (first, session), ViewerClient(gateway) as stock:
         first.turn(session)
         assert first.said == WORDS
         assert "_meta" not in stock.load(session, gateway.root)
@@ -268,8 +266,7 @@ def saying(text: str, session: str = "SESSION") -> str:
 def test_frames_of_two_sessions_in_one_write_reach_their_own_viewers_in_order(
     early: Gateway,
 ) -> None:
-    with ViewerClient(early) as one, ViewerClient(early) as other:
-        session = one.new(early.root)
+    with opened(early) as (one, session), ViewerClient(early) as other:
         forked = other.result("session/fork", early.opening(sessionId=session))["sessionId"]
         one.turn(session, saying("elsewhere", forked))
         other.turn(forked)
@@ -282,8 +279,7 @@ def test_frames_of_two_sessions_in_one_write_reach_their_own_viewers_in_order(
 
 
 def test_a_load_is_answered_once_the_whole_past_has_arrived(early: Gateway) -> None:
-    with ViewerClient(early) as one, ViewerClient(early) as other:
-        session = one.new(early.root)
+    with opened(early) as (one, session), ViewerClient(early) as other:
         for _ in range(20):
             one.turn(session, saying("x" * 60_000))
         other.load(session, early.root)
@@ -331,25 +327,30 @@ def test_a_client_that_uses_one_id_for_all_is_answered_each_time(healthy: Gatewa
             assert has_ended_well(viewer.answer(viewer.prompt(sessions[0], id_=1)))
 
 
-def test_a_request_is_cancelled_over_another_link_than_it_was_sent(serve: Serve) -> None:
-    gateway = serve("", command=counting(os.devnull))
+@pytest.fixture(scope="module")
+def counted(serve_all: Serve) -> Gateway:
+    """A gateway whose agent counts."""
+    return serve_all("", command=counting(os.devnull))
+
+
+def test_a_request_is_cancelled_over_another_link_than_it_was_sent(counted: Gateway) -> None:
+    gateway = counted
     before = ViewerClient(gateway, replay=True)
     session = before.new(gateway.root)
     before.turn(session, "2 1")
     prompt = before.prompt(session, "4000 50")
     before.find(lambda frame: "2.3" in str(frame))
     before.cut()
-    with ViewerClient(gateway, replay=True, known=before.known) as after:
-        after.load(session, gateway.root)
+    with attached(gateway, session, replay=True, known=before.known) as after:
         after.send({"method": "$/cancel_request", "params": {"requestId": prompt}})
         after.prompt(session, "4000 50", id_=prompt)
         assert after.answer(prompt)["result"]["stopReason"] == "cancelled"
 
 
 def test_a_clock_set_back_in_mid_turn_loses_nothing_and_delays_nothing(
-    serve: Serve, monkeypatch: pytest.MonkeyPatch
+    counted: Gateway, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    gateway = serve("", command=counting(os.devnull))
+    gateway = counted
     before = ViewerClient(gateway, replay=True)
     session = before.new(gateway.root)
     epoch = gateway.session(session)["epoch"]
