@@ -6,6 +6,7 @@ Owns what a client of one kind says of itself, and the reading of frames under a
 from __future__ import annotations
 
 import contextlib
+import logging
 import socket
 import time
 from collections import deque
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
 
 TYPED = {"_meta": {"agent_error": {"version": 1, "retry": True}}}
 STOCK: dict[str, Any] = {}
+_LOGGER = logging.getLogger("a viewer")
+_LOGGER.disabled = True  # what befalls a client is not for a gateway in the same process
 
 
 def failure_of(answer: dict[str, Any]) -> dict[str, Any]:
@@ -62,6 +65,7 @@ class ViewerClient:
                 additional_headers={"Authorization": f"Bearer {token or gateway.token()}"},
                 open_timeout=FUSE_SECONDS,
                 max_size=None,
+                logger=_LOGGER,
                 sock=_socket_to(gateway.port, receive_bytes) if receive_bytes else None,
             )
         )

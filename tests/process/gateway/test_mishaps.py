@@ -10,7 +10,6 @@ import signal
 import socket
 import subprocess
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING
 from unittest import mock
 
@@ -22,13 +21,16 @@ from lastword.cli.gateway.holder import holder_of
 from lastword.gateway.front.holders import Holders, StartError
 from lastword.gateway.run_folder import PidFile, pid_of
 from lastword.gateway.settings.values import HolderSettings
-from tests.kit.gateway.serving import GATEWAY, Gateway, Place, agent, is_running, until
-from tests.kit.gateway.viewing import ViewerClient, attached, opened
+from tests.kit.gateway import serving
+from tests.kit.gateway.serving import GATEWAY, Gateway, is_running, until
+from tests.kit.gateway.viewing import attached, opened
 from tests.kit.installs import give_up
 from tests.kit.patience import FUSE_SECONDS
+from tests.long.kill_gateway import children_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
     from lastword.gateway.holder.process import Holder
     from lastword.gateway.holder.quality import HolderQuality
@@ -182,90 +184,37 @@ def test_a_holder_that_cannot_start_is_a_typed_error(
 UNSHARE = ("unshare", "--map-root-user", "--pid", "--fork", "--kill-child", "--mount-proc")
 
 
-class Contained(Place):
-    """A gateway whose front is the first process of a namespace, as that of a container is.
+def test_the_first_process_reloads_reaps_orphans_and_stops(
+    serve: Serve, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As that of a container, of which a namespace is all that matters here.
 
     The kernel keeps from such a process every signal that it does not handle, and hands it whatever
     is left behind. Words to the gateway are said inside, as `docker exec` does: outside, its number
     is another process'.
     """
-
-    def __init__(self, folder: Path) -> None:
-        super().__init__(folder)
-        options = ("--listen", "127.0.0.1:0", "--root", str(self.root), "--")
-        with (folder / "stderr").open("wb") as file:
-            self.outer = subprocess.Popen(
-                [*UNSHARE, *GATEWAY, *options, *agent("healthy")],
-                stdin=subprocess.DEVNULL,
-                stderr=file,
-                env=self.environment,
-            )
-        until("the front serves", lambda: self.starts == 1)
-        self.url = self.stderr().partition("serving at ")[2].partition("\n")[0]
-        self.port = int(self.url.rpartition(":")[2].partition("/")[0])
-
-    @property
-    def starts(self) -> int:
-        """How often a front began to serve."""
-        assert self.outer.poll() is None, self.stderr()
-        return self.stderr().count("serving at ")
-
-    @property
-    def first(self) -> int:
-        """The first process, by its number outside."""
-        children = Path(f"/proc/{self.outer.pid}/task/{self.outer.pid}/children")
-        return int(children.read_text(encoding="ascii"))
-
-    @property
-    def children(self) -> list[int]:
-        """The children of the first process, by their numbers outside."""
-        found = []
-        for stat in Path("/proc").glob("[0-9]*/stat"):
-            with contextlib.suppress(OSError):  # it has gone since
-                if int(stat.read_bytes().rpartition(b")")[2].split()[1]) == self.first:
-                    found.append(int(stat.parent.name))
-        return found
-
-    def tell(self, word: str) -> None:
-        """Say a word to the gateway, in the namespace."""
-        enter = ("nsenter", "--target", str(self.first), "--user", "--pid", "--mount")
-        told = (*GATEWAY, word, "--port", str(self.port))
-        subprocess.run(
-            [*enter, "--preserve-credentials", "--", *told],
-            check=True,
-            timeout=FUSE_SECONDS,
-            env=self.environment,
-        )
-
-
-@pytest.fixture
-def contained(tmp_path: Path) -> Iterator[Contained]:
-    """One that is gone afterwards, whatever is still in it."""
     if subprocess.run([*UNSHARE, "true"], capture_output=True, check=False).returncode:
         give_up("no namespace of processes can be made here.")
-    found = Contained(tmp_path)
-    yield found
-    if found.outer.poll() is None:
-        os.kill(found.first, signal.SIGKILL)  # its namespace goes with it
-    found.outer.wait(FUSE_SECONDS)
-    shutil.rmtree(found.runtime, ignore_errors=True)
+    monkeypatch.setattr(serving, "GATEWAY", (*UNSHARE, *GATEWAY))
+    gateway = serve("healthy")
+    (first,) = children_of(gateway.front.pid)
+    enter = ("nsenter", "--target", str(first), "--user", "--pid", "--mount")
 
+    def tell(word: str) -> None:
+        words = ("--preserve-credentials", "--", *GATEWAY, word, "--port", str(gateway.port))
+        subprocess.run([*enter, *words], check=True, timeout=FUSE_SECONDS, env=gateway.environment)
 
-def test_the_first_process_reloads_reaps_orphans_and_stops(contained: Contained) -> None:
-    first = contained.first
-    with ViewerClient(contained) as viewer:  # type: ignore[arg-type]
-        session = viewer.new(contained.root)
+    with opened(gateway) as (viewer, session):
         viewer.turn(session)
-        contained.tell("reload")
+        tell("reload")
         assert viewer.closed()[0] == 1012
-    until("the newer front serves", lambda: contained.starts == 2)
-    assert contained.first == first
-    with ViewerClient(contained, known=viewer.known) as viewer:  # type: ignore[arg-type]
-        viewer.load(session, contained.root)
+    until("the newer front serves", lambda: gateway.stderr().count("serving at") == 2)
+    assert [*children_of(gateway.front.pid)] == [first]
+    with attached(gateway, session, known=viewer.known) as viewer:
         viewer.turn(session)
         # What an agent that is killed leaves behind is the first process' to bury.
         viewer.result("session/close", {"sessionId": session})
-        until("nobody is left unburied", lambda: all(map(is_running, contained.children)))
-    contained.tell("stop")
-    assert contained.outer.wait(FUSE_SECONDS) == 0
+        until("nobody is left unburied", lambda: all(map(is_running, children_of(first))))
+    tell("stop")
+    assert gateway.front.wait(FUSE_SECONDS) == 0
     until("all of it is gone", lambda: not is_running(first))
