@@ -66,6 +66,7 @@ class ViewerClient:
                 open_timeout=FUSE_SECONDS,
                 max_size=None,
                 logger=_LOGGER,
+                ping_interval=None,  # a viewer that does not read hears no answer to its pings
                 sock=_socket_to(gateway.port, receive_bytes) if receive_bytes else None,
             )
         )

@@ -12,7 +12,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from lastword.gateway.viewing.reader import Role
 from tests.kit.gateway.api import ApiClient
 from tests.kit.gateway.serving import until
-from tests.kit.gateway.viewing import ViewerClient, opened
+from tests.kit.gateway.viewing import ViewerClient, attached, opened
 from tests.kit.patience import FUSE_SECONDS
 from tests.process.gateway.test_crowds import upgrade
 
@@ -86,15 +86,15 @@ def test_the_metrics_count_turns_viewers_and_returns_without_content(serve: Serv
         viewer.cut()
     cut = {"transport": "websocket", "code": "1006"}
     seen(gateway, "the cut is seen", lambda now: now("connections_closed_total", **cut) == 1)
-    attached = "attach_duration_seconds_count"
+    lasted = "attach_duration_seconds_count"
     with attached(gateway, session, replay=True, known=viewer.known) as viewer:
         metrics = seen(gateway, "it is back", lambda now: now("reconnects_total", code="1006") == 1)
         for method in ("session/new", "session/load"):
-            assert metrics(attached, method=method, outcome="ok") == 1
+            assert metrics(lasted, method=method, outcome="ok") == 1
         assert metrics("entries_replayed_total") > 0
         viewer.answer(viewer.request("session/load", {"sessionId": "none", "cwd": "/"}))
     failed = {"method": "session/load", "outcome": "error"}
-    metrics = seen(gateway, "the refusal", lambda now: now(attached, **failed) == 1)
+    metrics = seen(gateway, "the refusal", lambda now: now(lasted, **failed) == 1)
     for private in (SECRET_WORDS, session, viewer.known["viewer"], str(gateway.root)):
         assert private not in metrics.text
 
