@@ -7,7 +7,7 @@ import json
 import socket
 import time
 from http.cookies import SimpleCookie
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 import pytest
@@ -17,10 +17,8 @@ from websockets.sync.client import connect
 from lastword.gateway.front import app, doorkeeper
 from lastword.gateway.viewing.reader import Role
 from tests.kit.gateway.api import ApiAnswer, ApiClient
-from tests.kit.gateway.serving import until
 from tests.kit.gateway.viewing import ViewerClient, attached, has_ended_well, opened
 from tests.kit.patience import FUSE_SECONDS
-from tests.kit.push_service import PushBrowser, PushService
 from tests.process.gateway.test_http import Caller, next_message
 
 if TYPE_CHECKING:
@@ -316,25 +314,3 @@ def test_streams_end_with_their_token_and_a_fresh_one_of_the_same_role_keeps_an_
             stranger = caller(gateway.token(**grant))  # type: ignore[arg-type]
             assert stranger.post(ping, name).status == 404
             assert stranger.ask("DELETE", headers={"Acp-Connection-Id": name}).status == 404
-
-
-@pytest.mark.processes
-def test_a_new_key_ends_every_token_cookie_link_subscription_and_connection(serve: Serve) -> None:
-    gateway = serve("healthy")
-    token, cookie, link = gateway.token(), "=".join(gateway.cookie()), link_of(gateway)
-    nobody = ApiClient(gateway, "")
-    with ViewerClient(gateway, token=token) as viewer, PushService() as service:
-        assert nobody.ask("/", Cookie=cookie).status == 200
-        asked = json.dumps(PushBrowser(service, "one").request).encode()
-        push: dict[str, Any] = {"method": "POST", "body": asked, "content_type": "application/json"}
-        assert ApiClient(gateway).ask("/v1/push", **push).status == 201
-        (gateway.state / "gateway" / "gateway.key").unlink()
-        gateway.tell("reload")
-        assert viewer.closed()[0] == 1012
-    until("the front is back", lambda: gateway.stderr().count("serving at") == 2)
-    assert refused(gateway.url, token) == 401
-    assert nobody.ask("/", Cookie=cookie).status == 401
-    assert nobody.ask(link).status == 401
-    assert ApiClient(gateway).json("/v1/push")["subscriptions"] == []
-    with ViewerClient(gateway) as viewer:  # by the new key
-        assert viewer.new(gateway.root)
