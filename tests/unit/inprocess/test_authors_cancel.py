@@ -108,21 +108,6 @@ async def test_a_users_cancel_that_crosses_the_authors_ends_the_turn_cancelled(
     assert shell.frames == [{"jsonrpc": "2.0", "id": 2, "result": CANCELLED}]
 
 
-async def test_a_closing_door_is_not_a_failure_of_the_handler(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    async def handler(shell: Shell) -> None:
-        shell.at_work.set()
-        await anyio.sleep_forever()
-
-    shell = Shell(handler, TYPED, monkeypatch)
-    with anyio.CancelScope() as door:
-        async with shell.turn():
-            door.cancel()
-    assert shell.cancelled
-    assert shell.frames == []
-
-
 async def test_a_door_without_a_cancel_scope_reports_that_it_closes(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

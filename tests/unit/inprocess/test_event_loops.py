@@ -73,34 +73,60 @@ async def test_a_cancel_that_the_loop_reads_after_its_handler_has_blocked_it_end
     assert kinds(shell.frames) == ["agent_message_chunk"]
 
 
-async def test_a_cancelled_handler_may_clean_up_in_peace(shell_for: ShellFor) -> None:
-    cleaned: list[str] = []
+async def cleans_up(shell: Shell, seen: list[str]) -> None:
+    shell.at_work.set()
+    try:
+        await anyio.sleep_forever()
+    finally:
+        with anyio.CancelScope(shield=True):
+            await anyio.lowlevel.checkpoint()
+            seen.append("cleaned up")
 
-    async def handler(shell: Shell) -> None:
+
+async def waits_for_its_task(shell: Shell, _: list[str]) -> None:
+    async with anyio.create_task_group() as group:
+        group.start_soon(anyio.sleep_forever)
         shell.at_work.set()
+
+
+async def is_in_an_attempt(shell: Shell, seen: list[str]) -> None:
+    async for attempt in current_turn().attempts(AT_ONCE):
         try:
-            await anyio.sleep_forever()
+            with attempt:
+                shell.at_work.set()
+                await anyio.sleep_forever()
         finally:
-            with anyio.CancelScope(shield=True):
-                await anyio.lowlevel.checkpoint()
-                cleaned.append("up")
-
-    shell = shell_for(handler)
-    async with shell.turn():
-        shell.client(CANCEL)
-    assert (cleaned, shell.cancelled) == (["up"], True)
-    assert shell.frames == [{"jsonrpc": "2.0", "id": 2, "result": {"stopReason": "cancelled"}}]
+            seen.append("left at the `with` itself")
 
 
-async def test_a_cancel_reaches_tasks_that_the_handler_started(shell_for: ShellFor) -> None:
-    async def handler(shell: Shell) -> None:
-        async with anyio.create_task_group() as group:
-            group.start_soon(anyio.sleep_forever)
+async def fails_as_it_is_cancelled(shell: Shell, seen: list[str]) -> None:
+    async for attempt in current_turn().attempts(AT_ONCE):
+        with attempt:
+            seen.append(f"attempt {attempt.number}")
             shell.at_work.set()
+            try:
+                await anyio.sleep_forever()
+            except anyio.get_cancelled_exc_class():
+                raise ConnectionResetError("while it was cleaned up") from None
 
-    shell = shell_for(handler)
+
+@pytest.mark.parametrize(
+    ("work", "left"),
+    [
+        (cleans_up, ["cleaned up"]),
+        (waits_for_its_task, []),
+        (is_in_an_attempt, ["left at the `with` itself"]),
+        (fails_as_it_is_cancelled, ["attempt 1"]),
+    ],
+)
+async def test_a_users_cancel_ends_the_turn_as_cancelled_whatever_its_handler_does_then(
+    work: Callable[[Shell, list[str]], Awaitable[None]], left: list[str], shell_for: ShellFor
+) -> None:
+    seen: list[str] = []
+    shell = shell_for(lambda shell: work(shell, seen))
     async with shell.turn():
         shell.client(CANCEL)
+    assert seen == left
     assert shell.frames == [{"jsonrpc": "2.0", "id": 2, "result": {"stopReason": "cancelled"}}]
 
 
@@ -117,50 +143,11 @@ async def test_a_handler_that_was_cancelled_before_its_start_is_not_started(
     assert shell.frames[-1]["result"] == {"stopReason": "cancelled"}
 
 
-async def test_a_cancel_within_an_attempt_is_not_its_failure(shell_for: ShellFor) -> None:
-    seen: list[str] = []
-
-    async def handler(shell: Shell) -> None:
-        async for attempt in current_turn().attempts(AT_ONCE):
-            try:
-                with attempt:
-                    shell.at_work.set()
-                    await anyio.sleep_forever()
-            finally:
-                seen.append("left")  # at the `with` itself, as any cancellation
-
-    shell = shell_for(handler)
-    async with shell.turn():
-        shell.client(CANCEL)
-    assert seen == ["left"]
-    assert shell.frames == [{"jsonrpc": "2.0", "id": 2, "result": {"stopReason": "cancelled"}}]
-
-
-async def test_a_failure_after_the_users_cancel_is_not_retried(shell_for: ShellFor) -> None:
-    begun: list[int] = []
-
-    async def handler(shell: Shell) -> None:
-        async for attempt in current_turn().attempts(AT_ONCE):
-            with attempt:
-                begun.append(attempt.number)
-                shell.at_work.set()
-                try:
-                    await anyio.sleep_forever()
-                except anyio.get_cancelled_exc_class():
-                    raise ConnectionResetError("while it was cleaned up") from None
-
-    shell = shell_for(handler)
-    async with shell.turn():
-        shell.client(CANCEL)
-    assert begun == [1]
-    assert shell.frames[-1]["result"] == {"stopReason": "cancelled"}
-
-
 async def test_a_loop_may_be_left_by_a_return_from_within_the_attempt(shell_for: ShellFor) -> None:
     async def answer() -> str:
         async for attempt in current_turn().attempts(AT_ONCE):
-            with attempt:
-                if attempt.number == 1:
+            with attempt as entered:
+                if entered.number == 1:
                     raise ConnectionResetError
                 return "the answer"
         raise AssertionError
@@ -175,8 +162,6 @@ async def test_a_loop_may_be_left_by_a_return_from_within_the_attempt(shell_for:
     ("message", "begun"),
     [
         ({"id": "m", "method": "mcp/message", "params": {"connectionId": "c"}}, 1),
-        ({"method": "_acme/file_written", "params": {"sessionId": "s1"}}, 1),
-        ({"method": "session/update", "params": {"sessionId": "s1", "update": {}}}, 1),
         ({"id": "r", "method": "fs/read_text_file", "params": {"sessionId": "s1"}}, 3),
         ({"method": "_acme/file_written", "params": {"sessionId": "another"}}, 3),
     ],
@@ -341,12 +326,15 @@ async def test_a_decorated_generator_is_closed_with_its_reader(shell_for: ShellF
     assert frames[-1]["result"] == {"stopReason": "end_turn"}
 
 
-def test_waits_under_trio_use_trios_clock(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("retry", [Retry(attempts=3), Retry(budget_seconds=450)])
+def test_waits_under_trio_use_trios_clock_and_overrun_no_budget(
+    retry: Retry, monkeypatch: pytest.MonkeyPatch
+) -> None:
     waited: list[float] = []
 
     async def handler(_: Shell) -> None:
         begun = trio.current_time()
-        async for attempt in current_turn().attempts(Retry(attempts=3)):
+        async for attempt in current_turn().attempts(retry):
             with attempt:
                 waited.append(trio.current_time() - begun)
                 begun = trio.current_time()
@@ -357,37 +345,15 @@ def test_waits_under_trio_use_trios_clock(monkeypatch: pytest.MonkeyPatch) -> No
 
     monkeypatch.setattr("tests.kit.in_process.FUSE_SECONDS", 1000.0)
     frames = trio.run(main, clock=trio.testing.MockClock(autojump_threshold=0))
-    assert waited[0] == 0
-    assert [200 <= wait <= 201 for wait in waited[1:]] == [True, True]
+    first, *later = waited
+    assert first == 0
+    assert [200 <= wait <= 201 for wait in later] == [True, True]
     assert kinds(frames) == ["agent_retry", "agent_retry", "agent_error"]
     error = error_of(frames)
-    assert (error["type"], error["attempts"], error["retry_after_seconds"]) == (
-        "rate_limit",
-        3,
-        200,
-    )
+    assert (error["type"], error["attempts"]) == ("rate_limit", 3)
+    assert error["retry_after_seconds"] == 200
     told = [attempt.get("waited_seconds") for attempt in error["detail"]["attempts"]]
-    assert [pytest.approx(a, abs=0.01) for a in told[:2]] == waited[1:]
-    assert told[2] is None
-
-
-def test_a_budget_is_not_overrun_by_a_wait(monkeypatch: pytest.MonkeyPatch) -> None:
-    begun: list[float] = []
-
-    async def handler(_: Shell) -> None:
-        async for attempt in current_turn().attempts(Retry(budget_seconds=450)):
-            with attempt:
-                begun.append(trio.current_time())
-                raise LimitedError
-
-    async def main() -> list[Json]:
-        return await Shell(handler, TYPED, monkeypatch).whole_turn()
-
-    monkeypatch.setattr("tests.kit.in_process.FUSE_SECONDS", 1000.0)
-    frames = trio.run(main, clock=trio.testing.MockClock(autojump_threshold=0))
-    assert len(begun) == 3
-    assert begun[-1] - begun[0] <= 450
-    assert error_of(frames)["attempts"] == 3
+    assert told == [*(pytest.approx(wait, abs=0.01) for wait in later), None]
 
 
 @pytest.mark.parametrize("begun_in_a_turn", [True, False])

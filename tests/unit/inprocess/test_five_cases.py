@@ -1,12 +1,13 @@
-"""The five ways to fail that matter most, on both event loops, frame by frame.
+"""The ways to fail that matter most, on both event loops: what is known of a turn, and its end.
 
-The clock is the test's, and nothing is left to chance: the same frames in every run.
+The clock is the test's, and nothing is left to chance: the same frames in every run. Which words
+and frames a failure has is decided in `tests/unit/failure` and by the vectors.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import anyio
 import pytest
@@ -19,22 +20,11 @@ from tests.kit.rows import every
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable
 
-    from tests.kit.in_process import Json
-
+pytestmark = pytest.mark.anyio
 
 TYPED: Json = {"_meta": {"agent_error": {"version": 1}}}
-PLAIN: Json = {}
 LIMIT_SECONDS = 0.05
-
-
-class Work(Protocol):
-    """What a handler can do, whatever carries it."""
-
-    at_work: Any
-
-    def say(self, text: str) -> Any: ...
-
-    def show(self, **update: Any) -> Any: ...
+FACTS = Facts.__slots__
 
 
 @dataclass(frozen=True)
@@ -43,23 +33,19 @@ class Case:
 
     Attributes:
         handler: What the agent does.
-        payload: The typed error, without `incident_id`; empty where the turn ends as cancelled.
-        said: The detail's text, where the failure has one of its own.
+        error: The failure's type, reason, phase and retry safety; empty where the client cancels.
+        facts: What the core knows of the turn, where it is not the default.
         shown: How many updates the handler sends.
         closed: Tool calls that are left open, and closed for the client.
-        options: Limits.
-        facts: What the core knows of the turn, where it is not the default.
-        cancel: The client cancels.
+        limit: The limit that the turn reaches.
     """
 
-    handler: Callable[[Any], Awaitable[None]]
-    payload: Json = field(default_factory=dict)
-    code: int = -32603
+    handler: Callable[[Shell], Awaitable[None]]
+    error: str
+    facts: str = ""
     shown: int = 0
     closed: tuple[str, ...] = ()
-    options: Json = field(default_factory=dict)
-    facts: frozenset[str] = frozenset()
-    cancel: bool = False
+    limit: str = ""
 
 
 async def chunks(*texts: str, cut: bool = False) -> AsyncIterator[Json]:
@@ -71,193 +57,117 @@ async def chunks(*texts: str, cut: bool = False) -> AsyncIterator[Json]:
         raise ConnectionResetError("Connection reset by peer")
 
 
-async def _ask(work: Work, stream: AsyncIterator[Json]) -> None:
-    work.at_work.set()
+async def ask(shell: Shell, stream: AsyncIterator[Json]) -> None:
+    shell.at_work.set()
     async for chunk in lastword.current_turn().watch(stream):
         await anyio.lowlevel.checkpoint()
-        await done(work.say(chunk["choices"][0]["delta"]["content"]))
+        shell.say(chunk["choices"][0]["delta"]["content"])
 
 
-async def done(maybe: Any) -> None:
-    """Wait for what may have to be waited for: one wire is a function, the other a coroutine."""
-    if maybe is not None:
-        await maybe
+async def early_disconnect(shell: Shell) -> None:
+    await ask(shell, chunks(cut=True))
 
 
-async def early_disconnect(work: Work) -> None:
-    await _ask(work, chunks(cut=True))
+async def mid_stream_disconnect(shell: Shell) -> None:
+    await ask(shell, chunks("Half of an ", "answer", cut=True))
 
 
-async def mid_stream_disconnect(work: Work) -> None:
-    await _ask(work, chunks("Half of an ", "answer", cut=True))
+async def truncated(shell: Shell) -> None:
+    await ask(shell, chunks("Half of an ", "answer"))
 
 
-async def truncated(work: Work) -> None:
-    await _ask(work, chunks("Half of an ", "answer"))
-
-
-async def silent(work: Work) -> None:
-    work.at_work.set()
+async def silent(shell: Shell) -> None:
+    shell.at_work.set()
     await anyio.sleep_forever()
 
 
-async def silent_after_text(work: Work) -> None:
-    await done(work.say("Half"))
-    await silent(work)
+async def silent_after_text(shell: Shell) -> None:
+    shell.say("Half")
+    await silent(shell)
 
 
-async def silent_in_a_tool(work: Work) -> None:
+async def silent_in_a_tool(shell: Shell) -> None:
     lastword.current_turn().tool_started("write", side_effects=True)
-    await silent(work)
+    await silent(shell)
 
 
-async def disconnect_after_tool_call(work: Work) -> None:
-    call = {"toolCallId": "t1", "title": "Edit", "kind": "edit", "status": "in_progress"}
-    await done(work.show(sessionUpdate="tool_call", **call))
-    await done(work.show(sessionUpdate="tool_call_update", toolCallId="t1", status="completed"))
-    await early_disconnect(work)
+CALL: Json = {"toolCallId": "t1", "title": "Edit", "kind": "edit", "status": "in_progress"}
 
 
-async def disconnect_in_tool_call(work: Work) -> None:
-    call = {"toolCallId": "t1", "title": "Edit", "kind": "edit", "status": "in_progress"}
-    await done(work.show(sessionUpdate="tool_call", **call))
-    await early_disconnect(work)
+async def disconnect_after_tool_call(shell: Shell) -> None:
+    shell.show(sessionUpdate="tool_call", **CALL)
+    shell.show(sessionUpdate="tool_call_update", toolCallId="t1", status="completed")
+    await early_disconnect(shell)
 
 
-async def disconnect_after_own_tool(work: Work) -> None:
+async def disconnect_in_tool_call(shell: Shell) -> None:
+    shell.show(sessionUpdate="tool_call", **CALL)
+    await early_disconnect(shell)
+
+
+async def disconnect_after_own_tool(shell: Shell) -> None:
     turn = lastword.current_turn()
     turn.tool_started("write", side_effects=True)
     turn.tool_finished("write")
-    await early_disconnect(work)
+    await early_disconnect(shell)
 
 
-NETWORK: Json = {"type": "network", "retryable": True, "origin": "network"}
-STALLED: Json = {"type": "agent_stalled", "retryable": True, "origin": "agent"}
-LOST = "The connection to the model provider failed."
-CUT = "The model provider's answer was cut off."
-STOPPED = "The agent stopped making progress."
-RESET: Json = {"detail": {"text": "Connection reset by peer"}, "reason": "connection_lost"}
-BEFORE: Json = {"phase": "before_output", "retry_safety": "auto"}
-CONTINUE: Json = {"phase": "mid_output", "retry_safety": "offer_continue", "action": "continue"}
-ASK: Json = {"retry_safety": "ask", "action": "confirm_retry"}
-CHECK = "Check what has already been done before you try again."
-TOOL = frozenset({"tool_called", "tool_ran", "unsafe_tool"})
-
-CASES: dict[str, Case] = {
-    "early disconnect": Case(
-        early_disconnect,
-        NETWORK | RESET | BEFORE | {"action": "retry", "message": f"{LOST} Try again."},
-    ),
+TEXT, TOOL = "shown text", "tool_called tool_ran unsafe_tool"
+CASES = {
+    "early disconnect": Case(early_disconnect, "network connection_lost before_output auto"),
     "disconnect in mid-stream": Case(
         mid_stream_disconnect,
-        NETWORK | RESET | CONTINUE | {"message": f"{LOST} Ask the agent to continue."},
+        "network connection_lost mid_output offer_continue",
+        TEXT,
         shown=2,
-        facts=frozenset({"shown", "text"}),
     ),
     "stream cut without a sign": Case(
-        truncated,
-        NETWORK
-        | CONTINUE
-        | {
-            "reason": "truncated_stream",
-            "message": f"{CUT} Ask the agent to continue.",
-            "detail": {
-                "text": "The model's stream ended after 2 items, before its terminal event."
-            },
-        },
-        shown=2,
-        facts=frozenset({"shown", "text"}),
+        truncated, "network truncated_stream mid_output offer_continue", TEXT, shown=2
     ),
-    "cancel before output": Case(silent, cancel=True),
-    "cancel after text": Case(
-        silent_after_text, cancel=True, shown=1, facts=frozenset({"shown", "text"})
-    ),
+    "cancel before output": Case(silent, ""),
+    "cancel after text": Case(silent_after_text, "", TEXT, shown=1),
     "no first update": Case(
         silent,
-        STALLED
-        | BEFORE
-        | {"reason": "first_update_timeout", "action": "retry"}
-        | {"message": f"{STOPPED} Try again."},
-        options={"first_update_timeout_seconds": LIMIT_SECONDS},
+        "agent_stalled first_update_timeout before_output auto",
+        limit="first_update_timeout_seconds",
     ),
     "idle": Case(
         silent_after_text,
-        STALLED
-        | CONTINUE
-        | {"reason": "idle_timeout", "message": f"{STOPPED} Ask the agent to continue."},
-        options={"idle_timeout_seconds": LIMIT_SECONDS},
+        "agent_stalled idle_timeout mid_output offer_continue",
+        TEXT,
         shown=1,
-        facts=frozenset({"shown", "text"}),
+        limit="idle_timeout_seconds",
     ),
     "whole turn": Case(
         silent_after_text,
-        STALLED
-        | CONTINUE
-        | {"reason": "turn_timeout", "message": f"{STOPPED} Ask the agent to continue."},
-        options={"turn_timeout_seconds": LIMIT_SECONDS},
+        "agent_stalled turn_timeout mid_output offer_continue",
+        TEXT,
         shown=1,
-        facts=frozenset({"shown", "text"}),
+        limit="turn_timeout_seconds",
     ),
     "idle tool": Case(
         silent_in_a_tool,
-        STALLED
-        | ASK
-        | {"reason": "tool_timeout", "phase": "tool_running", "message": f"{STOPPED} {CHECK}"},
-        options={"tool_timeout_seconds": LIMIT_SECONDS},
-        facts=TOOL | {"own_tools"},
+        "agent_stalled tool_timeout tool_running ask",
+        f"{TOOL} own_tools",
+        limit="tool_timeout_seconds",
     ),
     "disconnect after a tool call": Case(
         disconnect_after_tool_call,
-        NETWORK | RESET | ASK | {"phase": "after_tool", "message": f"{LOST} {CHECK}"},
+        "network connection_lost after_tool ask",
+        f"{TOOL} shown",
         shown=2,
-        facts=TOOL | {"shown"},
     ),
     "disconnect within a tool call": Case(
         disconnect_in_tool_call,
-        NETWORK | RESET | ASK | {"phase": "tool_running", "message": f"{LOST} {CHECK}"},
+        "network connection_lost tool_running ask",
+        f"{TOOL} shown",
         shown=1,
         closed=("t1",),
-        facts=TOOL | {"shown"},
     ),
     "disconnect after a tool of its own": Case(
-        disconnect_after_own_tool,
-        NETWORK | RESET | ASK | {"phase": "after_tool", "message": f"{LOST} {CHECK}"},
-        facts=TOOL,
+        disconnect_after_own_tool, "network connection_lost after_tool ask", TOOL
     ),
 }
-
-
-def expected_end(case: Case, capabilities: Json, incident_id: str) -> list[Json]:
-    """The frames with which the turn ends, after what the handler sent."""
-    if case.cancel:
-        return [_answer(result={"stopReason": "cancelled"})]
-    payload = case.payload | {"incident_id": incident_id}
-    inner = payload | {"stopReason": "error"}
-    closing: list[Json] = [
-        {"sessionUpdate": "tool_call_update", "toolCallId": tool, "status": "failed"}
-        for tool in case.closed
-    ]
-    if capabilities == TYPED:
-        told: Json = {"sessionUpdate": "agent_error", "stopReason": "error", "error": payload}
-    else:
-        told = {"sessionUpdate": "session_info_update", "_meta": {"agent_error": inner}}
-    data = {"details": payload["message"], "errorKind": payload["type"], "agent_error": inner}
-    error = {"code": case.code, "message": payload["message"], "data": data}
-    return [*map(_update, [*closing, told]), _answer(error=error)]
-
-
-def _update(update: Json) -> Json:
-    params = {"sessionId": "s1", "update": update}
-    return {"jsonrpc": "2.0", "method": "session/update", "params": params}
-
-
-def _answer(**members: Any) -> Json:
-    return {"jsonrpc": "2.0", "id": 2, **members}
-
-
-pytestmark = pytest.mark.anyio
-
-FACTS = Facts.__slots__
 
 
 @pytest.fixture(params=["asyncio", "trio"])
@@ -265,41 +175,38 @@ def anyio_backend(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 
 
-@pytest.fixture(params=["typed", "plain"])
-def capabilities(request: pytest.FixtureRequest) -> Json:
-    return TYPED if request.param == "typed" else PLAIN
-
-
-async def play(case: Case, shell: Shell) -> None:
-    """Take the turn."""
+@every("name", CASES)
+async def test_each_case_ends_in_exactly_these_frames_and_none_comes_after_them(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    case = CASES[name]
+    limits: Json = {case.limit: LIMIT_SECONDS} if case.limit else {}
+    shell = Shell(case.handler, TYPED, monkeypatch, **limits)
     async with shell.turn():
-        if case.cancel:
+        if not case.error:
             shell.client(CANCEL)
-        elif case.options:
+        elif case.limit:
             shell.pass_time(LIMIT_SECONDS * 0.9)
             assert not shell.answered.is_set()
             shell.pass_time(LIMIT_SECONDS * 0.2)
-
-
-@every("name", CASES)
-async def test_each_case_ends_in_exactly_these_frames(
-    name: str, capabilities: Json, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    case = CASES[name]
-    shell = Shell(case.handler, capabilities, monkeypatch, **case.options)
-    await play(case, shell)
-    assert shell.frames[case.shown :] == expected_end(case, capabilities, "t-1")
-    assert {name for name in FACTS if getattr(shell.facts, name)} == case.facts
-    assert shell.cancelled is bool(case.cancel or case.options)
-
-
-@every("name", [name for name in CASES if not CASES[name].options])
-async def test_frames_after_the_end_never_reach_a_client(
-    name: str, capabilities: Json, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    case = CASES[name]
-    shell = Shell(case.handler, capabilities, monkeypatch, **case.options)
-    await play(case, shell)
+    *updates, answer = shell.frames
+    told: list[Any] = [frame["params"]["update"] for frame in updates[case.shown :]]
+    assert answer["id"] == 2
+    if case.error:
+        error = answer["error"]["data"]["agent_error"]
+        members = ("type", "reason", "phase", "retry_safety")
+        assert [error[name] for name in members] == case.error.split()
+        assert error["incident_id"] == "t-1"
+        *closing, update = told
+        assert update["sessionUpdate"] == "agent_error"
+        assert update["error"] | {"stopReason": "error"} == error
+        assert [(each["toolCallId"], each["status"]) for each in closing] == [
+            (tool, "failed") for tool in case.closed
+        ]
+    else:
+        assert (told, answer["result"]) == ([], {"stopReason": "cancelled"})
+    assert {name for name in FACTS if getattr(shell.facts, name)} == set(case.facts.split())
+    assert shell.cancelled is bool(case.limit or not case.error)
     frames = list(shell.frames)
     shell.pass_time(100_000)
     shell.link.handler_left()

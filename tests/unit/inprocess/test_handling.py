@@ -5,20 +5,21 @@ from __future__ import annotations
 import io
 import json
 import logging
+import threading
 import time
-from typing import TYPE_CHECKING, Any, NoReturn
+import weakref
+from typing import TYPE_CHECKING, Any, NoReturn, cast
 
 import anyio
 import pytest
 
-from lastword import current_turn
 from lastword.core.link.connection import LinkOptions
 from lastword.core.protocol import jsonrpc
-from lastword.errors import TurnFailedError
 from lastword.inprocess import handling
 from lastword.inprocess import link as link_module
 from lastword.inprocess.link import HandlerLink
 from lastword.inprocess.request import CURRENT, Request
+from tests.kit.patience import FUSE_SECONDS
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -250,31 +251,6 @@ async def test_a_traceback_without_a_secret_is_left_to_the_authors_formatter(
     assert told.getvalue().endswith("short: shard 3\n")
 
 
-async def test_the_words_of_turn_fail_stand_even_if_the_exception_is_caught() -> None:
-    async def handler() -> Json:
-        try:
-            current_turn().fail("budget", "Ask Ada.")
-        except TurnFailedError:
-            return {"stopReason": "end_turn"}
-
-    door = Door()
-    with pytest.raises(TurnFailedError):
-        await door.run(door.prompt, handler)
-    assert door.typed(1)["message"] == "Ask Ada."
-
-
-async def test_a_cancelled_handler_returns_that_it_was_cancelled() -> None:
-    door = Door()
-    cancel = {"jsonrpc": "2.0", "method": "session/cancel", "params": {"sessionId": "s1"}}
-
-    async def handler() -> None:
-        door.link.from_client(jsonrpc.dumps(cancel))
-        await anyio.sleep_forever()
-
-    assert await door.run(door.prompt, handler) == {"stopReason": "cancelled"}
-    assert door.answers == {}
-
-
 async def test_the_cancellation_of_the_door_itself_passes_and_answers_nothing() -> None:
     door = Door()
     with anyio.CancelScope() as scope:
@@ -321,18 +297,13 @@ async def test_a_core_out_of_order_is_stood_in_for_without_the_exceptions_text(
         await door.run(door.beside, raising(OwnError()))
     assert door.error(2)["code"] == -32001
     assert SECRET not in door.error(2)["message"]
+    handling.answer(door.other, {"jsonrpc": "2.0", "id": 3, "result": object()})
+    assert door.error(3) == handling.PLAIN_ERROR
+    # What is raised after the end is not answered again.
     with pytest.raises(ValueError, match="late"):
         await door.run(door.prompt, raising(ValueError("late")))
     door.link.from_client(b'{"jsonrpc":"2.0","id":4,"meth')
-    assert [len(answers) for answers in door.answers.values()] == [1, 1]
-
-
-async def test_a_handler_that_raises_after_its_turns_end_is_not_answered_again() -> None:
-    door = Door()
-    door.link.handler_left()
-    with pytest.raises(ValueError, match="late"):
-        await door.run(door.prompt, raising(ValueError("late")))
-    assert len(door.answers[1]) == 1
+    assert [len(answers) for answers in door.answers.values()] == [1, 1, 1]
 
 
 def test_a_late_timer_lets_ready_work_run_first_and_then_counts(
@@ -363,3 +334,40 @@ def test_a_suspended_process_leaves_its_handlers_their_remaining_time(
     door.link.stand_still(3598.0)
     door.link.ring(due)
     assert (door.answers, door.link.next_timeout()) == ({}, due + 3598.0)
+
+
+class BusyLink:
+    """A link with an open turn and no timer."""
+
+    in_turn = True
+
+    def next_timeout(self) -> None:
+        """No timer is set."""
+
+    def stand_still(self, seconds: float) -> None:
+        """The clocks are not looked at."""
+
+
+class Work:
+    """What a handler holds."""
+
+
+def test_what_a_handler_holds_that_blocks_the_loop_is_freed_with_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    reported = threading.Event()
+    monkeypatch.setattr(handling, "BLOCKED_SECONDS", 0.01)
+    monkeypatch.setattr(handling.logger, "error", lambda *_: reported.set())
+    calls: list[Callable[[], object]] = []
+    watchdog = handling.LoopWatchdog(cast("HandlerLink", BusyLink()), calls.append)
+
+    def block() -> weakref.ref[Work]:
+        work = Work()
+        watchdog.look()
+        assert reported.wait(FUSE_SECONDS)
+        return weakref.ref(work)
+
+    try:
+        assert block()() is None
+    finally:
+        watchdog.close()

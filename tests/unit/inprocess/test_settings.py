@@ -23,10 +23,17 @@ def test_the_variables_of_lastword_run_set_the_same_here() -> None:
     assert options == Options(idle_timeout_seconds=5.0, fallback="text", record_text=True)
 
 
-def test_the_sidecars_own_variables_are_ignored_here() -> None:
+def test_the_sidecars_own_variables_and_unusable_values_are_ignored_here(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
     environment = {"LASTWORD_STDERR_LIMIT": "1KiB", "LASTWORD_RESTART": "on-crash"}
     environment |= {"LASTWORD_EVIDENCE": "wire", "LASTWORD_RETRY": "2"}
     assert from_environment(environment) == Options()
+    assert caplog.messages == []
+    assert from_environment({"LASTWORD_IDLE_TIMEOUT": "soon"}) == Options()
+    (said,) = caplog.messages
+    assert said.startswith("Ignoring LASTWORD_IDLE_TIMEOUT: it takes a duration")
+    assert said.endswith("not 'soon'.")
 
 
 @pytest.mark.parametrize(
@@ -83,13 +90,6 @@ def test_a_prefix_a_clock_and_secrets_of_the_authors_are_used() -> None:
 
 def noon() -> datetime:
     return datetime(2026, 1, 1, 12, tzinfo=UTC)
-
-
-def test_an_unusable_value_is_logged_and_ignored(caplog: pytest.LogCaptureFixture) -> None:
-    assert from_environment({"LASTWORD_IDLE_TIMEOUT": "soon"}) == Options()
-    (said,) = caplog.messages
-    assert said.startswith("Ignoring LASTWORD_IDLE_TIMEOUT: it takes a duration")
-    assert said.endswith("not 'soon'.")
 
 
 def test_passthrough_is_a_flag() -> None:

@@ -150,10 +150,14 @@ async def test_a_dialect_of_one_shape_alone_is_recognised(dialect: str, items: l
     assert caught.value.dialect == dialect
 
 
+ODD = type("Odd", (), {name: property(lambda _: 1 / 0) for name in ("type", "choices")})()
+"""An item whose attributes raise."""
+
+
 @every(
     "items",
     [
-        *(["a", "b"], [b"data: {}"], [1, None], [MagicMock()], []),
+        *(["a", "b"], [b"data: {}"], [1, None], [MagicMock()], [], [ODD]),
         *([{"type": "text", "error": "in a field"}], [{"path": "x", "error": "none of ours"}]),
         *([{"choices": ["red", "blue"]}], [{"done": False, "total": 3}]),
         [{"type": "message_created"}],
@@ -161,11 +165,6 @@ async def test_a_dialect_of_one_shape_alone_is_recognised(dialect: str, items: l
 )
 async def test_a_stream_of_something_else_passes_without_judgement(items: list[Any]) -> None:
     assert await collect(given(*items)) == items
-
-
-async def test_an_item_whose_attributes_raise_passes() -> None:
-    item = type("Odd", (), {name: property(lambda _: 1 / 0) for name in ("type", "choices")})()
-    assert await collect([item]) == [item]
 
 
 @pytest.mark.parametrize("kind", [[], {}, 1, None])
@@ -287,22 +286,26 @@ class Recording:
             await waiting
 
 
-async def test_leaving_early_closes_the_stream_and_is_not_truncation() -> None:
+async def test_a_stream_that_is_left_early_is_closed_and_not_truncated() -> None:
+    closed = anyio.Event()
+
+    async def generator() -> AsyncIterator[Any]:
+        try:
+            yield chat()
+        finally:
+            await anyio.lowlevel.checkpoint()
+            closed.set()
+
     stream = Recording(chat(), chat())
-    async with aclosing(watch(stream, on_item=nothing)) as watched:
-        await anext(watched)
+    for each in (stream, generator()):
+        async with aclosing(watch(each, on_item=nothing)) as watched:
+            await anext(watched)
     assert stream.closed == 1
-
-
-async def test_a_failed_stream_is_closed() -> None:
-    stream = Recording(chat(), {"error": {"message": "x"}})
-    with pytest.raises(StreamFailedError):
-        await collect(stream)
-    assert stream.closed == 1
+    assert closed.is_set()
 
 
 @pytest.mark.parametrize("then", [nothing, lambda: 1 / 0, anyio.sleep_forever])
-async def test_the_streams_exception_passes_unchanged_however_its_close_ends(
+async def test_a_failed_stream_is_closed_and_its_exception_passes_however_the_close_ends(
     then: Callable[[], Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(streams, "CLOSE_TIMEOUT_SECONDS", 0.05)
@@ -310,21 +313,10 @@ async def test_the_streams_exception_passes_unchanged_however_its_close_ends(
     with pytest.raises(ConnectionResetError, match=r"^by peer$"):
         await collect(stream)
     assert stream.closed == 1
-
-
-async def test_an_async_generator_is_closed_too() -> None:
-    closed = anyio.Event()
-
-    async def stream() -> AsyncIterator[int]:
-        try:
-            yield 1
-        finally:
-            await anyio.lowlevel.checkpoint()
-            closed.set()
-
-    async with aclosing(watch(stream(), on_item=nothing)) as watched:
-        await anext(watched)
-    assert closed.is_set()
+    stream = Recording(chat(), {"error": {"message": "x"}}, then=then)
+    with pytest.raises(StreamFailedError):
+        await collect(stream)
+    assert stream.closed == 1
 
 
 class Blocking:
@@ -359,6 +351,9 @@ async def test_a_stream_that_is_not_async_is_read_beside_the_event_loop() -> Non
         stream.let_go.set()
     assert got == [chat(), chat("stop")]
     assert threading.get_ident() not in stream.threads
+    for cut in (iter([chat()]), (chat(),)):
+        with pytest.raises(StreamTruncatedError):
+            await collect(cut)
 
 
 @pytest.mark.parametrize("make", [lambda: Recording(chat()), Blocking])
@@ -370,13 +365,6 @@ async def test_a_cancellation_closes_the_stream_and_does_not_wait_for_it(
         await collect(stream)
     assert scope.cancelled_caught
     assert stream.closed
-
-
-async def test_a_synchronous_stream_is_judged_the_same() -> None:
-    assert await collect(iter([chat(), chat("stop")])) == [chat(), chat("stop")]
-    for cut in (iter([chat()]), (chat(),)):
-        with pytest.raises(StreamTruncatedError):
-            await collect(cut)
 
 
 @pytest.mark.parametrize(
@@ -405,7 +393,7 @@ def nothing_was_said(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("nothing_was_said")
-async def test_an_unknown_stream_is_logged_once_as_not_guarded(
+async def test_unknown_streams_are_logged_as_not_guarded_once_each_and_up_to_a_bound(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     async def words() -> AsyncIterator[str]:
@@ -414,12 +402,16 @@ async def test_an_unknown_stream_is_logged_once_as_not_guarded(
 
     for _ in range(2):
         assert await collect(words()) == ["The parser ", "fails"]
-    assert await collect(iter([7])) == [7]
+    async with aclosing(watch(iter([7, 8]), on_item=nothing)) as items:
+        await anext(items)  # and no more
     said = [record.getMessage() for record in caplog.records]
     assert len(said) == 2
     assert "does not know this stream (async_generator, of str)" in said[0]
     assert "guards nothing" in said[0]
     assert "(list_iterator, of int)" in said[1]
+    for number in range(streams.MAX_LISTED + 5):
+        await collect(iter([type(f"Item{number}", (), {})()]))
+    assert len(caplog.records) == streams.MAX_LISTED
 
 
 @pytest.mark.usefixtures("nothing_was_said")
@@ -430,20 +422,3 @@ async def test_a_known_stream_or_one_with_a_known_end_is_not_logged(
     await collect(iter(["more", "end"]), finished=lambda item: item == "end")
     await collect(())
     assert caplog.records == []
-
-
-@pytest.mark.usefixtures("nothing_was_said")
-async def test_a_stream_that_is_left_early_is_logged_too(caplog: pytest.LogCaptureFixture) -> None:
-    async with aclosing(watch(iter(["one", "two"]), on_item=lambda: None)) as items:
-        async for _ in items:
-            break
-    assert "guards nothing" in caplog.text
-
-
-@pytest.mark.usefixtures("nothing_was_said")
-async def test_the_number_of_logged_unknown_types_is_bounded(
-    caplog: pytest.LogCaptureFixture,
-) -> None:
-    for number in range(streams.MAX_LISTED + 5):
-        await collect(iter([type(f"Item{number}", (), {})()]))
-    assert len(caplog.records) == streams.MAX_LISTED

@@ -1,4 +1,4 @@
-"""The timeline as log records, and as what an author's own test collects."""
+"""The timeline as log records, as what an author's own test collects, and where it is recorded."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ import logging
 import threading
 import time
 from typing import TYPE_CHECKING, Any
+
+import pytest
 
 from lastword import Options
 from lastword.core.timeline.entry import Entry, Kind
@@ -18,8 +20,6 @@ from tests.kit.patience import FUSE_SECONDS
 if TYPE_CHECKING:
     from pathlib import Path
 
-    import pytest
-
     from lastword.record.run import Row
 
 
@@ -30,9 +30,10 @@ def entry(kind: Kind, **facts: Any) -> Entry:
 def test_an_entry_is_a_log_record_at_its_level_with_its_facts_as_fields(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
+    taken = dict.fromkeys(("name", "msg", "args", "asctime", "levelname"), "x")
     with caplog.at_level(logging.DEBUG, "lastword"):
         log(entry(Kind.ERROR, type="rate_limit", phase="before_output"))
-        log(entry(Kind.FIRST_PROGRESS))
+        log(entry(Kind.FIRST_PROGRESS, **taken))
     failed, first = caplog.records
     assert (failed.name, failed.levelno) == ("lastword.timeline", logging.ERROR)
     assert failed.getMessage() == "session s1 turn 2: error: rate_limit"
@@ -46,17 +47,9 @@ def test_an_entry_is_a_log_record_at_its_level_with_its_facts_as_fields(
         "lastword_type": "rate_limit",
         "lastword_phase": "before_output",
     }
-    assert first.levelno == logging.DEBUG
-
-
-def test_a_fact_with_a_name_that_log_records_have_clashes_with_nothing(
-    caplog: pytest.LogCaptureFixture,
-) -> None:
-    taken = dict.fromkeys(("name", "msg", "args", "message", "asctime", "levelname"), "x")
-    with caplog.at_level(logging.DEBUG, "lastword"):
-        log(entry(Kind.ANSWER, **taken))
-    assert caplog.records[0].name == "lastword.timeline"
-    assert caplog.records[0].__dict__["lastword_message"] == "x"
+    # Facts with names that log records have clash with nothing.
+    assert (first.name, first.levelno) == ("lastword.timeline", logging.DEBUG)
+    assert first.__dict__["lastword_msg"] == "x"
 
 
 def test_no_log_record_is_made_without_a_listener() -> None:
@@ -83,7 +76,7 @@ def wait_for(thread: recording.RecorderThread) -> None:
         assert time.monotonic() < until
 
 
-def test_a_captured_timeline_is_not_recorded(tmp_path: Path) -> None:
+def test_only_entries_during_a_capture_are_captured_and_none_is_recorded(tmp_path: Path) -> None:
     journal = Journal(Options(record=str(tmp_path / "own")), door="serve")
     with capture_timeline() as timeline:
         journal.note(entry(Kind.PROMPT))
@@ -93,9 +86,6 @@ def test_a_captured_timeline_is_not_recorded(tmp_path: Path) -> None:
     assert timeline.turns[0].stop_reason == "end_turn"
     assert timeline.summary().outcome == "ok"
     assert not (tmp_path / "own").exists()
-
-
-def test_only_entries_during_the_capture_are_captured() -> None:
     journal = Journal(Options(record=False), door="serve")
     journal.note(entry(Kind.PROMPT))
     with capture_timeline() as timeline:
@@ -164,3 +154,39 @@ def test_entries_that_a_busy_thread_cannot_accept_are_counted(
     prompts = len([row for row in kept.rows if row.kind == "prompt"])
     assert sum(left_out) + prompts == 25
     assert left_out
+
+
+NO, USERS = {"LASTWORD_NO_RECORD": "yes"}, {"LASTWORD_RECORD": "{}/users"}
+
+
+@pytest.mark.parametrize(
+    ("author", "user", "kept"),
+    [
+        (True, {}, "state"),
+        (True, NO, None),
+        (False, {}, None),
+        ("own", NO, None),
+        ("own", USERS, "own"),
+        (True, USERS, "users"),
+    ],
+)
+def test_the_record_is_stored_where_the_author_or_else_the_user_chose(
+    author: bool | str,
+    user: dict[str, str],
+    kept: str | None,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    for name, value in ({"LASTWORD_STATE_DIR": "{}/state"} | user).items():
+        monkeypatch.setenv(name, value.format(tmp_path))
+    folder = str(tmp_path / author) if isinstance(author, str) else author
+    journal = Journal(Options(record=folder), door="serve")
+    journal.note(entry(Kind.PROMPT))
+    journal.close()
+    wait_for(recording.recorder_thread())
+    assert [path.parent.name for path in tmp_path.rglob("runs")] == ([kept] if kept else [])
+
+
+def test_an_option_that_is_neither_a_choice_nor_a_folder_is_refused() -> None:
+    with pytest.raises(ValueError, match="record takes True, False, or a folder's path as text"):
+        Options(record=None)  # type: ignore[arg-type]

@@ -10,7 +10,7 @@ import pytest
 
 import lastword
 from lastword import Retry, current_turn
-from lastword.errors import NotInTurnError, TurnFailedError
+from lastword.errors import MisuseError, NotInTurnError, TurnFailedError
 from tests.kit.in_process import Json, Shell
 from tests.kit.rows import every
 
@@ -88,33 +88,23 @@ async def test_an_author_may_use_every_type_but_cancelled(
     assert error["message"].endswith(".")
 
 
-async def test_a_failure_counts_even_if_the_raised_exception_is_caught(
-    shell_for: ShellFor,
+@pytest.mark.parametrize("then", ["ends well", "another failure", "a bug"])
+async def test_a_failure_counts_even_if_its_exception_is_caught_or_replaced(
+    shell_for: ShellFor, then: str
 ) -> None:
     async def handler(shell: Shell) -> None:
         try:
             current_turn().fail("budget", "Your credit is used up. Add some.")
-        except Exception as error:  # noqa: BLE001 - as a careless author does
-            shell.say(f"ignored: {type(error).__name__}")
+        except TurnFailedError:
+            shell.say("ignored")
+            if then == "another failure":
+                current_turn().fail("auth")
+            if then == "a bug":
+                raise KeyError("on the way out") from None
 
     error = await failure(shell_for(handler))
     assert (error["type"], error["phase"]) == ("budget", "mid_output")
     assert error["message"] == "Your credit is used up. Add some."
-
-
-@pytest.mark.parametrize("another", ["word", "exception"])
-async def test_the_first_failure_counts_whatever_replaces_it(
-    shell_for: ShellFor, another: str
-) -> None:
-    async def handler(_: Shell) -> None:
-        try:
-            current_turn().fail("budget")
-        except TurnFailedError:
-            if another == "word":
-                current_turn().fail("auth")
-            raise KeyError("a bug on the way out") from None
-
-    assert (await failure(shell_for(handler)))["type"] == "budget"
 
 
 async def test_an_authors_failure_is_never_retried(shell_for: ShellFor) -> None:
@@ -130,15 +120,14 @@ async def test_an_authors_failure_is_never_retried(shell_for: ShellFor) -> None:
     assert (error["message"], begun) == ("Not today. Try again tomorrow.", [1])
 
 
-async def test_a_message_is_plain_text_without_secrets(shell_for: ShellFor) -> None:
+async def test_a_message_is_plain_text_without_secrets_and_bounded_as_its_detail_is(
+    shell_for: ShellFor,
+) -> None:
     said = f"**No** `key`: <b>{SECRET}</b> of jane@example.com\nis [wrong](http://x). Log in."
     error = await failure(shell_for(failing("auth", said)))
     for part in (SECRET, "jane@example.com", "*", "`", "<", "[", "\n"):
         assert part not in error["message"]
     assert error["message"].endswith("Log in.")
-
-
-async def test_a_message_and_a_detail_are_bounded(shell_for: ShellFor) -> None:
     error = await failure(shell_for(failing("auth", "long " * 1000, detail="x" * 100_000)))
     assert len(error["message"]) <= 500
     assert len(error["detail"]["text"].encode()) <= 4096
@@ -149,7 +138,7 @@ async def test_a_message_and_a_detail_are_bounded(shell_for: ShellFor) -> None:
     [
         *(
             ({"type": each}, r"there is no type .*; it is one of rate_limit, .*internal")
-            for each in ("rate-limit", "", None, 429)
+            for each in ("rate-limit", None)
         ),
         ({"type": "budget", "action": "pay"}, "there is no action 'pay'; it is one of wait, "),
         *(
@@ -157,7 +146,7 @@ async def test_a_message_and_a_detail_are_bounded(shell_for: ShellFor) -> None:
                 {"type": "rate_limit", "retry_after_seconds": wait},
                 "retry_after_seconds is a number of seconds from 0",
             )
-            for wait in (-1, float("nan"), float("inf"), "5")
+            for wait in (-1, float("nan"), "5")
         ),
     ],
 )
@@ -165,35 +154,11 @@ async def test_an_invalid_failure_raises_and_output_elsewhere_is_not_silence(
     shell_for: ShellFor, arguments: Json, said: str
 ) -> None:
     async def handler(_: Shell) -> None:
-        with pytest.raises(ValueError, match=said):
+        with pytest.raises(MisuseError, match=said):
             current_turn().fail(**arguments)
         current_turn().output()
 
     assert await shell_for(handler).whole_turn() == [ENDED]
-
-
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        {"type": "bugdet"},
-        {"type": "rate-limit", "message": "Too many requests"},
-        {"type": "budget", "action": "pay"},
-        {"type": "rate_limit", "retry_after_seconds": -1},
-    ],
-)
-async def test_an_invalid_failure_is_the_authors_error_whatever_its_words(
-    shell_for: ShellFor, arguments: Json
-) -> None:
-    error = await failure(shell_for(failing(**arguments)))
-    assert (error["type"], error["retryable"], error["action"]) == ("internal", False, "report")
-    assert "there is no" in error["message"] or "not -1" in error["message"]
-
-
-async def test_impossible_limits_of_a_retry_are_the_authors_error(shell_for: ShellFor) -> None:
-    async def handler(_: Shell) -> None:
-        Retry(max_wait_seconds=4000)
-
-    assert (await failure(shell_for(handler)))["type"] == "internal"
 
 
 @pytest.mark.parametrize("action", [lastword.Action.LOGIN, "login"])

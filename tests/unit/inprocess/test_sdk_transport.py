@@ -1,14 +1,20 @@
-"""The core out of order, by a bug of ours: every request still gets an answer."""
+"""The SDK's transport as it is guarded: a core out of order, stdin and stdout for one agent."""
 
 from __future__ import annotations
 
 import asyncio
+import os
+from types import SimpleNamespace
 from typing import Any
 
 import acp
 import pytest
 
 import lastword
+from lastword.core.link.connection import LinkOptions
+from lastword.errors import MisuseError
+from lastword.inprocess import stdio
+from lastword.inprocess.sdk.agent import GuardedTransport
 from tests.kit.patience import FUSE_SECONDS
 
 
@@ -67,3 +73,31 @@ def test_a_failure_is_answered_once_although_the_core_fails_over_it(how: str) ->
 
     [_, answer] = asyncio.run(main())
     assert answer["error"] == {"code": -32603, "message": "Internal error"}
+
+
+STDOUT = SimpleNamespace(get_extra_info=lambda _: SimpleNamespace(fileno=lambda: stdio.STDOUT))
+
+
+async def closed() -> None:
+    """Nothing to close."""
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("anyio_backend", ["asyncio"])
+async def test_an_authors_own_streams_on_stdout_are_one_agents_at_a_time() -> None:
+    sender = SimpleNamespace(_writer=SimpleNamespace(transport=STDOUT))
+    transport: Any = SimpleNamespace(_sender=sender, close=closed)
+    options = LinkOptions(in_process=True)
+    first = GuardedTransport(transport, options, own_cancel_seconds=0.0)
+    with pytest.raises(MisuseError, match="in its own process"):
+        GuardedTransport(transport, options, own_cancel_seconds=0.0)
+    await first.close()
+    with stdio.claimed():
+        pass  # the first has ended
+
+
+def test_a_fork_of_an_agent_may_serve_another_client(monkeypatch: pytest.MonkeyPatch) -> None:
+    with stdio.claimed():
+        monkeypatch.setattr(os, "getpid", lambda: -1)
+        with stdio.claimed():
+            pass
