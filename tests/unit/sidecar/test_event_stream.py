@@ -1,4 +1,4 @@
-"""The parts of the event stream that an agent serves: its chunks, its lines, its port."""
+"""What is added to an agent's command, and the event stream that it then serves."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ import os
 from typing import TYPE_CHECKING
 
 from lastword.platform import process_tree
-from lastword.sidecar.agent_start import AgentStart
+from lastword.quirks.agents import ROWS
+from lastword.sidecar.agent_start import ADDED_TO, AgentStart
 from lastword.sidecar.event_stream import (
     MAX_LINE_BYTES,
     Chunks,
@@ -19,24 +20,49 @@ if TYPE_CHECKING:
     import pytest
 
 
-# --- its parts ------------------------------------------------------------------------------------
+@every(
+    ("command", "evidence", "may"),
+    [
+        ("gemini --acp", "auto", True),
+        ("npx -y @google/gemini-cli@latest --acp", "auto", True),
+        ("/usr/bin/qwen --acp", "auto", True),
+        ("gemini --acp", "beside", False),
+        ("gemini --acp", "wire", False),
+        ("codex-acp", "auto", False),
+        ("my-agent", "inside", True),
+        ("docker run gemini", "auto", False),
+        ("sudo my-agent", "inside", False),
+    ],
+)
+def test_the_observer_is_used_for_tested_agents_and_for_any_on_request(
+    command: str, evidence: str, may: bool
+) -> None:
+    assert AgentStart(command.split(), evidence).may_have_observer is may
 
 
 @every(
     ("command", "evidence", "may"),
     [
-        (["opencode", "acp"], "auto", True),
-        (["opencode", "acp", "--port", "0"], "auto", False),
-        (["opencode", "acp", "--port=0"], "auto", False),
-        (["opencode", "serve"], "auto", False),
-        (["opencode", "acp"], "wire", False),
-        (["another-agent", "acp"], "auto", False),
+        ("opencode acp", "auto", True),
+        ("opencode acp --port 0", "auto", False),
+        ("opencode acp --port=0", "auto", False),
+        ("opencode serve", "auto", False),
+        ("opencode acp", "wire", False),
+        ("another-agent acp", "auto", False),
     ],
 )
 def test_a_port_is_added_if_it_is_wanted_and_none_is_given(
-    command: list[str], evidence: str, may: bool
+    command: str, evidence: str, may: bool
 ) -> None:
-    assert AgentStart(command, evidence).may_have_port is may
+    assert AgentStart(command.split(), evidence).may_have_port is may
+
+
+def test_every_agent_with_an_addition_is_in_the_lookup_table() -> None:
+    observed = [row for row in ROWS if row.observed or row.name == "opencode"]
+    assert len(observed) > 3
+    for row in observed:
+        for program in row.programs:
+            assert any(name in program for name in ADDED_TO), program
 
 
 def test_a_single_empty_answer_or_one_with_words_gives_no_hint() -> None:

@@ -52,7 +52,9 @@ def test_a_full_file_makes_room_for_another(file: Path) -> None:
 
 
 def test_two_processes_write_one_file_and_follow_each_other_to_the_next(file: Path) -> None:
+    file.touch(mode=0o644)
     one, other = Frames(str(file), max_bytes=1000), Frames(str(file), max_bytes=1000)
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600  # it was open to others, and is no longer
     line = json.dumps({"id": 1, "method": "m", "params": "x" * 100}).encode()
     for _ in range(5):
         one.note(CLIENT, line + b"\n", [], [line])
@@ -60,12 +62,6 @@ def test_two_processes_write_one_file_and_follow_each_other_to_the_next(file: Pa
     assert set(ways_of(file)) == {("client", "agent"), ("agent", "client")}
     assert file.stat().st_size <= 1000
     assert all(line["pid"] == os.getpid() for line in lines_of(file))
-
-
-def test_a_file_that_was_open_to_others_is_so_no_longer(file: Path) -> None:
-    file.touch(mode=0o644)
-    Frames(str(file))
-    assert stat.S_IMODE(file.stat().st_mode) == 0o600
 
 
 def test_no_agent_is_started_if_the_frames_cannot_be_written(tmp_path: Path) -> None:

@@ -65,35 +65,40 @@ def test_every_row_has_a_sample() -> None:
     )
 
 
-def test_a_number_of_retries_is_converted_to_attempts() -> None:
-    call = read("claude", attempt=3)
-    assert call is not None
-    assert (call.attempt, call.max_attempts) == (4, 11)
-
-
 def test_a_quota_that_the_providers_words_name_is_not_a_rate_limit() -> None:
     quota = "You exceeded your current quota, please check your plan and billing details."
     for name in ("claude", "kimi-code", "qwen", "opencode"):
-        call = read(name, f"429 {quota}")
-        assert call is not None
-        assert call.verdict.type == "budget"
+        assert told(name, f"429 {quota}").verdict.type == "budget"
 
 
-def test_a_word_that_kimi_code_does_not_quote_is_read() -> None:
-    line = (
-        b"2026-11-22T15:25:30.601Z WARN  llm request failed  turnStep=0.1 model=m "
-        b"errorName=APIConnectionError errorMessage=terminated"
-    )
-    call = read_line(ROWS["kimi-code"], line)
+def told(name: str, *words: Any, **more: Any) -> FailedCall:
+    call = read(name, *words, **more)
     assert call is not None
-    assert call.verdict.type == "network"
+    return call
 
 
-def test_a_kimi_retry_without_a_cause_has_its_number_and_its_wait() -> None:
+def test_what_single_agents_write_is_read_as_they_mean_it() -> None:
+    claude = told("claude", attempt=3)
+    assert (claude.attempt, claude.max_attempts) == (4, 11), "a number of retries"
+    assert told("vibe").pid == os.getpid()
+    assert told("opencode", small=True).side, "a title's call"
+    aside = journal_samples.claude(AT).replace('"type"', '"isSidechain":true,"type"', 1)
+    call = read_line(ROWS["claude"], aside.encode())
+    assert call is not None
+    assert call.side
     first, _ = journal_samples.kimi_retries(AT).split("\n")
     call = read_line(ROWS["kimi-retries"], first.encode())
     assert call is not None
     assert (call.verdict.type, call.attempt, call.wait_seconds) == ("unknown", 2, 0.7537)
+    unquoted = (
+        b"2026-11-22T15:25:30.601Z WARN  llm request failed  turnStep=0.1 model=m "
+        b"errorName=APIConnectionError errorMessage=terminated"
+    )
+    call = read_line(ROWS["kimi-code"], unquoted)
+    assert call is not None
+    assert call.verdict.type == "network"
+    elsewhere = journal_samples.kimi_requests(AT).replace("/chat/completions", "/mcp?key=messages")
+    assert read_line(ROWS["kimi-requests"], elsewhere.encode()) is None, "no model's server"
 
 
 @pytest.mark.parametrize(
@@ -112,32 +117,6 @@ def test_a_kimi_request_shows_a_failure_by_a_status_that_is_retried(
     call = read_line(ROWS["kimi-requests"], line)
     assert (None if call is None else call.verdict.type) == type_
     assert read_line(ROWS["kimi"], line) is None, "no exception: the agent has given nothing up"
-
-
-def test_a_request_to_another_server_is_not_a_model_call() -> None:
-    line = journal_samples.kimi_requests(AT).replace("/chat/completions", "/mcp?key=a/messages")
-    assert read_line(ROWS["kimi-requests"], line.encode()) is None
-
-
-def test_a_side_chains_call_does_not_count_for_the_turn() -> None:
-    line = journal_samples.claude(AT).replace(
-        '"type":"system"', '"isSidechain":true,"type":"system"'
-    )
-    call = read_line(ROWS["claude"], line.encode())
-    assert call is not None
-    assert call.side
-
-
-def test_a_line_of_vibes_names_its_process() -> None:
-    call = read("vibe")
-    assert call is not None
-    assert call.pid == os.getpid()
-
-
-def test_a_call_for_a_title_does_not_count_for_the_turn() -> None:
-    call = read("opencode", small=True)
-    assert call is not None
-    assert call.side
 
 
 @every("row", journals.ROWS)

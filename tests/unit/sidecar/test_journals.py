@@ -166,7 +166,7 @@ def test_earlier_lines_do_not_count_and_a_line_is_read_once_it_is_whole(
     assert len(desk.look()) == 1
 
 
-def test_a_file_that_was_exchanged_or_cut_is_read_from_its_beginning(desk: Desk) -> None:
+def test_a_file_that_was_exchanged_cut_or_removed_is_read_from_its_beginning(desk: Desk) -> None:
     desk.write("x" * 5000)
     assert desk.look() == []
     desk.path.rename(desk.path.with_suffix(".old"))
@@ -177,6 +177,12 @@ def test_a_file_that_was_exchanged_or_cut_is_read_from_its_beginning(desk: Desk)
     desk.path.write_text("")
     desk.fail()
     assert len(desk.look()) == 1
+    desk.path.unlink()
+    assert desk.look() == []
+    desk.fail()
+    assert len(desk.look()) == 1
+    desk.path.parent.rename(desk.path.parent.with_name("moved"))
+    assert desk.look() == []
 
 
 def test_the_latest_file_counts_where_two_projects_have_the_same_session(
@@ -255,18 +261,6 @@ def test_a_line_without_an_end_is_not_read_again_and_again(tmp_path: Path) -> No
         log.write(b"end\n" + LINE)
     assert file.news().data.endswith(LINE)
     assert file.news().data == b""
-
-
-def test_a_missing_moved_or_returning_journal_causes_no_trouble(desk: Desk) -> None:
-    assert desk.look() == []
-    desk.fail()
-    assert len(desk.look()) == 1
-    desk.path.unlink()
-    assert desk.look() == []
-    desk.fail()
-    assert len(desk.look()) == 1
-    desk.path.parent.rename(desk.path.parent.with_name("moved"))
-    assert desk.look() == []
 
 
 def test_two_writers_of_one_file_spoil_only_their_own_line(desk: Desk) -> None:

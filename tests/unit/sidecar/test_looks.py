@@ -62,10 +62,8 @@ def test_listings_are_remembered_up_to_a_bound(
     for name in "abcde":
         (tmp_path / name).mkdir()
         (tmp_path / name / "file").touch()
-        listing = result_of(index.read(str(tmp_path / name)))
-        assert isinstance(listing, Listing)
-    assert len(index._listings) == 3
-    assert index._count == 3
+        assert isinstance(result_of(index.read(str(tmp_path / name))), Listing)
+    assert len(index._listings) == index._count == 3
 
 
 def test_a_session_is_found_behind_any_beginning_of_a_name(tmp_path: Path) -> None:

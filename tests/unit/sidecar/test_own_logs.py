@@ -139,6 +139,12 @@ def test_files_of_other_sessions_and_other_kinds_are_ignored(home: Home) -> None
     for skipped in ("node_modules", "plugins"):
         home.write(f"{skipped}/{SESSION}.jsonl")
     assert home.look() == []
+    # An id that is short or no plain name is not looked for in paths.
+    home.prompt("s1")
+    home.write("s1/s1.jsonl")
+    assert home.look() == []
+    home.prompt("../.newcomer/x")
+    assert home.look() == []
 
 
 def test_links_are_not_followed(home: Home, tmp_path: Path) -> None:
@@ -150,14 +156,6 @@ def test_links_are_not_followed(home: Home, tmp_path: Path) -> None:
     (home.folder / "sessions").symlink_to(outside)
     (home.folder / f"{SESSION}.log").mkdir()
     os.mkfifo(home.folder / f"{SESSION}-pipe.log")
-    assert home.look() == []
-
-
-def test_a_short_id_in_a_path_is_not_trusted(home: Home) -> None:
-    home.prompt("s1")
-    home.write("s1/s1.jsonl")
-    assert home.look() == []
-    home.prompt("../.newcomer/x")
     assert home.look() == []
 
 
@@ -197,24 +195,19 @@ def test_folders_carry_the_agents_name(tmp_path: Path) -> None:
     assert sorted(os.path.relpath(path, tmp_path) for path in found) == sorted(FOLDERS)
 
 
-def test_the_most_recently_written_of_many_logs_are_watched(
+def test_the_most_recently_written_of_many_files_are_watched(
     home: Home, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(own_logs, "MAX_LOGS", 8)
     monkeypatch.setattr(own_logs, "MAX_CANDIDATES", 100)
     for number in range(32):
         os.utime(home.write(f"logs/{number}.log", "x"), (number, number))
+    for number in range(4 * own_logs.MAX_FILES):
+        home.write(f"{SESSION}/{number}.jsonl", "x")
     assert home.look() == []
     assert {os.path.basename(path) for path in home.logs._logs} == {
         f"{number}.log" for number in range(24, 32)
     }
-    assert len(home.logs._candidates) == 32
-
-
-def test_the_most_recently_written_of_a_sessions_files_are_watched(home: Home) -> None:
-    for number in range(4 * own_logs.MAX_FILES):
-        home.write(f"{SESSION}/{number}.jsonl", "x")
-    assert home.look() == []
     assert len(home.logs._of_sessions[SESSION]) == own_logs.MAX_FILES
 
 
@@ -232,26 +225,21 @@ def test_sessions_are_remembered_up_to_a_bound(home: Home, monkeypatch: pytest.M
     assert len(home.logs._candidates) <= 20
 
 
-def test_two_silent_sessions_on_one_log_get_their_own_lines(home: Home) -> None:
+def test_lines_of_one_log_belong_to_the_session_that_they_name_or_to_the_only_open_turn(
+    home: Home,
+) -> None:
+    home.write("logs/agent.log", journal_samples.vibe(datetime.now(UTC)))
+    (hint,) = home.look()
+    assert (hint.verdict.type, hint.session_id) == ("rate_limit", None)
     home.prompt("session-1", "session-2", "session-3")
     at = datetime.now(UTC)
     for session, message in (("session-1", "401 Unauthorized"), ("session-2", "429 Slow down")):
         line = journal_samples.vibe(at, f"Client error '{message}'")
         home.write("logs/agent.log", f"{line} session.id={session}")
     home.write("logs/agent.log", f"{journal_samples.vibe(at)} session.id=ses_of_another")
+    home.write("logs/agent.log", journal_samples.vibe(at))
     types = {hint.session_id: hint.verdict.type for hint in home.look()}
     assert types == {"session-1": "auth", "session-2": "rate_limit"}
-
-
-def test_a_line_without_a_session_belongs_to_the_only_open_turn_or_to_none(
-    home: Home,
-) -> None:
-    home.write("logs/agent.log", journal_samples.vibe(datetime.now(UTC)))
-    (hint,) = home.look()
-    assert (hint.verdict.type, hint.session_id) == ("rate_limit", None)
-    home.prompt("session-1", "session-2")
-    home.write("logs/agent.log", journal_samples.vibe(datetime.now(UTC)))
-    assert home.look() == []
 
 
 def test_lines_before_the_prompts_position_do_not_count_whatever_their_time(
@@ -271,14 +259,13 @@ def test_lines_before_the_prompts_position_do_not_count_whatever_their_time(
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="needs /proc")
-def test_a_log_written_only_by_this_agents_process_is_strong_evidence(home: Home) -> None:
-    home.write("logs/agent.log", warning())
+@pytest.mark.parametrize("held", [True, False])
+def test_a_log_that_this_agents_process_alone_holds_open_is_strong_evidence(
+    home: Home, *, held: bool
+) -> None:
+    if held:
+        home.write("logs/agent.log", warning())
+    else:
+        (home.folder / "logs.log").write_text(f"{warning()}\n")
     (hint,) = home.look()
-    assert hint.attribution is Attribution.STRONG
-
-
-def test_a_log_that_no_process_holds_open_is_weak_evidence(home: Home) -> None:
-    path = home.folder / "logs.log"
-    path.write_text(f"{warning()}\n")
-    (hint,) = home.look()
-    assert hint.attribution is Attribution.WEAK
+    assert hint.attribution is (Attribution.STRONG if held else Attribution.WEAK)

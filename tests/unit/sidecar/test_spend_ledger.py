@@ -147,14 +147,24 @@ def test_costs_that_come_while_others_are_written_count_at_once_and_are_written_
 def test_a_new_day_starts_at_zero_and_its_sessions_keep_their_sums(
     tmp_path: Path, day: list[str]
 ) -> None:
-    ledger = SpendLedger(str(tmp_path))
+    ledger, east = SpendLedger(str(tmp_path)), SpendLedger(str(tmp_path))
     written(ledger, spend("a", 0.5))
     day[0] = "2026-11-26"
     seen = ledger.look()
     assert seen is not None
     assert (seen.day, seen.today) == ("2026-11-26", {})
     assert seen.sessions == {"a": {"USD": (0.5, 0.5)}}
-    assert written(ledger, spend("a", 0.25, 0.75)).today == {"USD": 0.25}
+    # Processes in two time zones share the later day.
+    written(east, spend("b", 0.25))
+    day[0] = "2026-11-25"
+    assert written(ledger, spend("a", 0.5, 1)).today == {"USD": 0.75}
+    day[0] = "2026-11-26"
+    assert written(east, spend("b", 0.25, 0.5)).today == {"USD": 1.0}
+    # A date that is wrong by more than a time zone is forgotten.
+    day[0] = "2036-01-01"
+    written(ledger, spend("a", 5))
+    day[0] = "2026-11-25"
+    assert written(ledger, spend("a", 0.5, 6.5)).today == {"USD": 0.5}
 
 
 def test_the_files_are_their_users_alone(tmp_path: Path) -> None:
@@ -174,29 +184,40 @@ def test_only_the_latest_sessions_are_kept(tmp_path: Path) -> None:
     assert ("0" in sessions, "new" in sessions) == (False, True)
 
 
-@pytest.mark.parametrize("damage", [b"", b"{", b"[]", b'{"day": 1}', b"\xff", b'{"day":"x"'])
-def test_a_damaged_file_counts_as_empty(tmp_path: Path, damage: bytes) -> None:
-    (tmp_path / FILE).write_bytes(damage)
+@every(
+    "damage",
+    [
+        *(b"", b"{", b"[]", b'{"day": 1}', b"\xff", b'{"day":"x"'),
+        *(b'{"day":"@",%b}' % sums for sums in (b'"today":{"USD":-100}', b'"today":{"USD":1e300}')),
+        b'{"day":"@","sessions":{"b":{"USD":[1,-9]}}}',
+    ],
+)
+def test_a_damaged_file_or_an_impossible_sum_counts_as_empty(tmp_path: Path, damage: bytes) -> None:
+    (tmp_path / FILE).write_bytes(damage.replace(b"@", spend_ledger.local_day().encode()))
     ledger = SpendLedger(str(tmp_path))
     seen = ledger.look()
     assert seen is not None
     assert seen.today == {}
-    assert written(ledger, spend("a", 1)).today == {"USD": 1.0}
+    spent = written(ledger, spend("a", 1))
+    assert (spent.today, [*spent.sessions]) == ({"USD": 1.0}, ["a"])
 
 
-def test_a_cost_that_cannot_be_written_now_is_written_later(tmp_path: Path) -> None:
+def test_costs_that_cannot_be_written_now_are_written_later_once_for_each_session(
+    tmp_path: Path,
+) -> None:
     ledger = SpendLedger(str(tmp_path))
     with open(tmp_path / LOCK, "w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        assert written(ledger, spend("a", 0.5)).today == {"USD": 0.5}
-        assert written(ledger, spend("a", 0.25, 0.75)).today == {"USD": 0.75}
+        for number in range(1, 2001):
+            assert written(ledger, spend("a", 0.5, number / 2)).today == {"USD": number / 2}
         assert not (tmp_path / FILE).exists()
         assert not ledger.close(0.0)
     due = ledger.due(0.0, in_turn=False)
     assert due is not None
     spent = ledger.tend(due)
     assert spent is not None
-    assert spent.today == {"USD": 0.75} == today(tmp_path)
+    assert spent.today == {"USD": 1000.0} == today(tmp_path)
+    assert spent.sessions == {"a": {"USD": (1000.0, 1000.0)}}
     assert ledger.due(0.0, in_turn=False) is None
 
 
@@ -298,47 +319,6 @@ def test_a_foreign_file_is_neither_waited_for_nor_written_to(
     assert written(ledger, spend("a", 0.5)).today == {"USD": 0.5}
     assert (tmp_path / "foreign").read_text() == foreign
     assert today(tmp_path) == {"USD": 0.5}
-
-
-@every("sums", ('"today":{"USD":-100}', '"today":{"USD":1e300}', '"sessions":{"a":{"USD":[1,-9]}}'))
-def test_impossible_sums_are_ignored(tmp_path: Path, sums: str) -> None:
-    (tmp_path / FILE).write_text(f'{{"day":"{spend_ledger.local_day()}",{sums}}}')
-    spent = written(SpendLedger(str(tmp_path)), spend("b", 1))
-    assert (spent.today, [*spent.sessions]) == ({"USD": 1.0}, ["b"])
-
-
-def test_unwritable_costs_are_kept_once_for_each_session(tmp_path: Path) -> None:
-    ledger = SpendLedger(str(tmp_path))
-    (tmp_path / LOCK).mkdir()
-    for number in range(2000):
-        ledger.add(spend("a", 0.5, (number + 1) / 2))
-        ledger.tend(1000.0 * number)
-    (tmp_path / LOCK).rmdir()
-    assert written(ledger, spend("b", 1)).sessions == {
-        "a": {"USD": (1000.0, 1000.0)},
-        "b": {"USD": (1.0, 1.0)},
-    }
-
-
-def test_processes_in_two_time_zones_share_the_later_day(tmp_path: Path, day: list[str]) -> None:
-    west, east = SpendLedger(str(tmp_path)), SpendLedger(str(tmp_path))
-    written(west, spend("a", 0.5))
-    day[0] = "2026-11-26"
-    written(east, spend("b", 0.25))
-    day[0] = "2026-11-25"
-    assert written(west, spend("a", 0.5, 1)).today == {"USD": 0.75}
-    day[0] = "2026-11-26"
-    assert written(east, spend("b", 0.25, 0.5)).today == {"USD": 1.0}
-
-
-def test_a_date_that_was_wrong_by_more_than_a_time_zone_is_forgotten(
-    tmp_path: Path, day: list[str]
-) -> None:
-    ledger = SpendLedger(str(tmp_path))
-    day[0] = "2036-01-01"
-    written(ledger, spend("a", 5))
-    day[0] = "2026-11-25"
-    assert written(ledger, spend("a", 0.5, 5.5)).today == {"USD": 0.5}
 
 
 @pytest.mark.parametrize("session_id", ["\ud800", "x" * 100_000])

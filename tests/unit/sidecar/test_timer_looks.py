@@ -85,15 +85,14 @@ def test_a_timer_waits_for_a_whole_look_however_late_its_slices_run(
     assert not sources.holds_timer
 
 
-def test_an_endless_look_does_not_block_a_timer_forever(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_neither_an_endless_look_nor_an_outdated_timer_is_waited_for(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     sources = made(monkeypatch, cost=0.001, steps=1_000_000)
     slices = 0
     while not sources.look(100.0, for_timer=True):
         slices += 1
     assert 0 < slices < 1000
-
-
-def test_an_outdated_timer_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
     sources = made(monkeypatch, cost=0.001)
     assert not sources.look(100.0, for_timer=True)
     sources.look(101.0)
@@ -121,16 +120,20 @@ def at_end(monkeypatch: pytest.MonkeyPatch, *, cost: float, steps: int) -> Steps
     return sources
 
 
-def test_an_answer_passes_after_one_short_look(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_answer_passes_after_one_short_look_once_the_code_that_reads_stderr_is_loaded(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     sources = at_end(monkeypatch, cost=0.0005, steps=2)
     assert sources.look_at_end(100.0) == ["passes"]
     assert (sources.finished, sources.loads) == (1, [])
-
-
-def test_an_unanswered_turn_gets_no_look(monkeypatch: pytest.MonkeyPatch) -> None:
-    sources = at_end(monkeypatch, cost=0.0005, steps=2)
-    sources._connection.turn.answered = False  # type: ignore[attr-defined]
-    assert (sources.look_at_end(100.0), sources.finished) == ([], 0)
+    turn = sources._connection.turn  # type: ignore[attr-defined]
+    turn.unread = True
+    assert sources.look_at_end(100.0) == ["passes"]
+    monkeypatch.setattr(module.late_modules.LateModules, "loaded", lambda _: False)
+    assert sources.look_at_end(100.0) == []
+    turn.answered = False
+    looks = sources.finished
+    assert (sources.look_at_end(100.0), sources.finished) == ([], looks)
 
 
 def test_a_long_look_at_an_end_continues_before_the_timer(
@@ -142,14 +145,6 @@ def test_a_long_look_at_an_end_continues_before_the_timer(
     while not sources.look(now, for_timer=True):
         now += 0.001
     assert sources.finished == 2  # the rest of that look, and a whole one
-
-
-def test_unread_stderr_waits_for_the_code_that_reads_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    sources = at_end(monkeypatch, cost=0.0005, steps=2)
-    sources._connection.turn.unread = True  # type: ignore[attr-defined]
-    assert sources.look_at_end(100.0) == ["passes"]
-    monkeypatch.setattr(module.late_modules.LateModules, "loaded", lambda _: False)
-    assert sources.look_at_end(100.0) == []
 
 
 @pytest.mark.parametrize("reason", ["no files", "no time left", "no sources", "a fault"])
