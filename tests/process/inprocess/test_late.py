@@ -19,9 +19,12 @@ def door(request: pytest.FixtureRequest) -> str:
     return name
 
 
-def test_updates_after_a_healthy_turns_answer_pass_and_are_logged(
-    client: DoorClient,
-) -> None:
+def test_updates_after_a_healthy_turns_answer_pass_and_are_logged(client: DoorClient) -> None:
+    # A new session's commands belong to no turn.
+    client.open_session("commands")
+    assert client.take("say", "commands")["result"] == END_TURN
+    assert client.settled() == []
+    assert len(client.updates("available_commands_update")) == 1
     assert client.take("late")["result"] == END_TURN
     client.go_on()
     client.expect_text("late")
@@ -30,7 +33,7 @@ def test_updates_after_a_healthy_turns_answer_pass_and_are_logged(
     assert "sent, out of turn" in said
 
 
-def test_updates_after_a_failed_turns_answer_are_dropped_and_logged(
+def test_updates_after_a_failed_turns_answer_are_dropped_and_a_question_is_refused(
     client: DoorClient,
 ) -> None:
     assert "error" in client.take("late value_error")
@@ -38,15 +41,10 @@ def test_updates_after_a_failed_turns_answer_are_dropped_and_logged(
     client.expect_line("and is dropped")
     assert len(client.settled()) == 1
     assert client.texts == ["said"]
-
-
-def test_a_failed_turns_late_question_is_refused(
-    client: DoorClient,
-) -> None:
     assert "error" in client.take("ask_late value_error")
     client.go_on()
     client.expect_line("refused: -32800")
-    assert len(client.settled()) == 1
+    assert len(client.settled()) == 2
     assert not [f for f in client.frames if f.get("method") == "session/request_permission"]
 
 
@@ -66,10 +64,3 @@ def test_a_task_that_outlives_the_failed_turn_it_began_in_works_for_the_turns_af
     assert client.texts == [
         *(f"value_error in {own}", f" in {own}", " in s2", f"ask in {own}", "selected")
     ]
-
-
-def test_a_new_sessions_commands_may_follow_its_answer(client: DoorClient) -> None:
-    client.open_session("commands")
-    assert client.take("say", "commands")["result"] == END_TURN
-    assert client.settled() == []
-    assert len(client.updates("available_commands_update")) == 1

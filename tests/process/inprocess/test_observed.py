@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import http.client
 import json
 import threading
@@ -17,7 +16,7 @@ from lastword.testing import TurnResult, take_turn
 from tests.kit.rows import every
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
 INSIDE = Options(evidence="inside")
 REFUSAL = json.dumps({"error": {"type": "rate_limit_error", "message": "Slow down."}}).encode()
@@ -70,52 +69,44 @@ def ask_until_it_answers(port: int) -> None:
         pass
 
 
-def methods(prompt: Any) -> dict[str, Any]:
+def turn_of(options: Options, call: Callable[..., object], *arguments: object) -> TurnResult:
+    """A turn whose handler does this in a thread, and then ends well without a word."""
+
     async def new(_client: object, **_: Any) -> dict[str, str]:
         return {"sessionId": "s"}
 
-    return {"session/new": new, "session/prompt": prompt}
+    async def prompt(_client: object, **_: Any) -> dict[str, str]:
+        await anyio.to_thread.run_sync(call, *arguments)
+        return {"stopReason": "end_turn"}
 
-
-def turn_of(prompt: Any, options: Options = INSIDE) -> TurnResult:
     async def take() -> TurnResult:
-        return await take_turn(methods(prompt), "Hi", options=options)
+        methods = {"session/new": new, "session/prompt": prompt}
+        return await take_turn(methods, "Hi", options=options)
 
     return anyio.run(take)
 
 
 def test_a_handlers_hidden_retries_are_reported_with_their_cause(port: int) -> None:
-    async def prompt(_client: object, **_: Any) -> dict[str, str]:
-        await asyncio.to_thread(ask_until_it_answers, port)
-        return {"stopReason": "refusal"}
-
-    turn = turn_of(prompt)
+    turn = turn_of(INSIDE, ask_until_it_answers, port)
     assert [(retry.attempt, retry.error and retry.error.type) for retry in turn.retries] == [
         (2, "rate_limit"),
         (3, "rate_limit"),
     ]
 
 
-def test_a_failure_that_a_handler_swallows_is_reported(port: int) -> None:
-    async def prompt(_client: object, **_: Any) -> dict[str, str]:
-        ask(port)
-        return {"stopReason": "end_turn"}
-
-    turn = turn_of(prompt)
+@every(
+    ("path", "options", "type_"),
+    [
+        ("/v1/chat/completions", INSIDE, "rate_limit"),
+        ("/v1/telemetry", INSIDE, "unknown"),
+        ("/v1/chat/completions", Options(), "unknown"),
+    ],
+)
+def test_a_failure_that_a_handler_swallows_is_reported_where_it_is_a_models_and_that_is_asked_for(
+    path: str, options: Options, type_: str, port: int
+) -> None:
+    Provider.refusals = 1
+    turn = turn_of(options, ask, port, path)
     assert turn.outcome == "failed"
     assert turn.error is not None
-    assert turn.error.type == "rate_limit"
-
-
-@every(("path", "options"), [("/v1/telemetry", INSIDE), ("/v1/chat/completions", Options())])
-def test_other_requests_and_other_options_cause_no_report(
-    path: str, options: Options, port: int
-) -> None:
-    async def prompt(_client: object, **_: Any) -> dict[str, str]:
-        ask(port, path)
-        return {"stopReason": "end_turn"}
-
-    turn = turn_of(prompt, options)
-    assert list(turn.retries) == []
-    assert turn.error is not None
-    assert turn.error.type == "unknown"
+    assert turn.error.type == type_

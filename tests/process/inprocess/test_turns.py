@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.kit.client import NOTICES, texts, update_of
-from tests.kit.patience import patient
+from tests.kit.client import texts
 
 if TYPE_CHECKING:
     from tests.kit.doors import DoorClient
@@ -61,12 +60,6 @@ def test_a_handler_can_ask_the_client_and_define_methods(client: DoorClient) -> 
     assert client.answer(prompt)["result"] == END_TURN
 
 
-def test_a_handlers_thread_has_access_to_its_turn(client: DoorClient) -> None:
-    turn = client.turn("thread")
-    assert turn.text == client.session
-    assert turn.error["retry_safety"] == "ask"
-
-
 def test_a_prompt_before_initialize_is_served_and_logged(start: Start) -> None:
     client = start()
     assert client.take("say")["result"] == END_TURN
@@ -74,34 +67,6 @@ def test_a_prompt_before_initialize_is_served_and_logged(start: Start) -> None:
     assert client.end() == 0
     [said] = client.told
     assert "The client sent session/prompt before initialize" in said
-
-
-def test_one_of_two_simultaneous_turns_fails_and_the_other_continues(
-    client: DoorClient,
-) -> None:
-    client.open_session("s2")
-    healthy = client.prompt("wait")
-    client.expect_text("waiting")
-    failing = client.take("fail value_error", "s2")
-    assert failing["error"]["data"]["agent_error"]["type"] == "auth"
-    assert client.answers(healthy) == []
-    client.go_on()
-    assert client.answer(healthy)["result"] == END_TURN
-    assert client.settled() == []
-
-
-def test_a_client_with_notices_is_notified_of_a_silent_agent_before_the_limit(
-    start: Start,
-) -> None:
-    limits = {"LASTWORD_WARN_AFTER": "0.2", "LASTWORD_IDLE_TIMEOUT": str(patient(1))}
-    client = start(**limits).opened(**NOTICES)
-    prompt = client.prompt("wait")
-    client.expect(lambda frame: update_of(frame).get("sessionUpdate") == "notice")
-    error = client.answer(prompt)["error"]["data"]["agent_error"]
-    assert error["reason"] == "idle_timeout"
-    assert client.end() == 0
-    [said] = client.told
-    assert "the handler went silent" in said
 
 
 def test_a_second_agent_on_the_same_stdin_is_refused_and_the_first_continues(

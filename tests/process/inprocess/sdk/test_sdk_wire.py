@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import subprocess
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -22,12 +22,6 @@ if TYPE_CHECKING:
 HELLO = b'{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":1}}\n'
 
 
-def test_the_sdk_itself_refuses_an_invalid_update(plain: DoorClient) -> None:
-    # The refusal is the handler's own failure, and a typed one.
-    error = plain.take("unknown_kind agent_error")["error"]
-    assert error["data"]["agent_error"]["type"] == "protocol_error"
-
-
 def test_the_user_can_disable_lastword(start_kind: StartKind) -> None:
     agent = start_kind(LASTWORD_PASSTHROUGH="1")
     result = agent.call("initialize", protocolVersion=1)["result"]
@@ -37,11 +31,6 @@ def test_the_user_can_disable_lastword(start_kind: StartKind) -> None:
         assert answer["error"]["data"] is None
     assert agent.end() == 0
     assert agent.told == []
-
-
-def test_the_bare_sdks_null_data_is_not_sent(plain: DoorClient) -> None:
-    assert plain.take("fail without_data")["error"]["data"]
-    assert "data" not in plain.call("_fail", how="without_data")["error"]
 
 
 SAID = {"factory": "made for AgentSideConnection", "observed": "observed: incoming"}
@@ -97,53 +86,33 @@ def test_prints_stay_out_of_the_authors_streams_that_are_the_standard_ones(
     assert len([said for said in agent.told if "Printed output goes to stderr" in said]) == 1
 
 
-@pytest.mark.parametrize("passthrough", ["", "1"])
-def test_a_file_as_stdin_is_refused_with_the_same_error_as_by_the_sdk(
-    tmp_path: Path, passthrough: str
+def plain_agent(**streams: Any) -> subprocess.CompletedProcess[bytes]:
+    """A plain agent with these streams, when it has ended."""
+    given = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE} | streams
+    return subprocess.run([*AGENTS, "plain"], cwd=ROOT, timeout=FUSE_SECONDS, check=False, **given)
+
+
+def test_stdin_as_a_file_is_refused_as_by_the_sdk_and_an_empty_one_is_a_client_that_has_left(
+    tmp_path: Path,
 ) -> None:
     file = tmp_path / "session.jsonl"
     file.write_bytes(HELLO)
-    with file.open("rb") as stdin:
-        done = subprocess.run(
-            [*AGENTS, "plain"],
-            cwd=ROOT,
-            stdin=stdin,
-            env={"LASTWORD_PASSTHROUGH": passthrough},
-            capture_output=True,
-            timeout=FUSE_SECONDS,
-            check=False,
-        )
-    assert (done.returncode, done.stdout) == (1, b"")
-    assert b"ValueError: Pipe transport is for pipes/sockets only." in done.stderr
+    for passthrough in ("", "1"):
+        with file.open("rb") as stdin:
+            done = plain_agent(stdin=stdin, env={"LASTWORD_PASSTHROUGH": passthrough})
+        assert (done.returncode, done.stdout) == (1, b"")
+        assert b"ValueError: Pipe transport is for pipes/sockets only." in done.stderr
+    done = plain_agent(stdin=subprocess.DEVNULL)
+    assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
 
 
 def test_a_file_as_stdout_gets_every_answer(tmp_path: Path) -> None:
     file = tmp_path / "answers.jsonl"
     with file.open("wb") as stdout:
-        done = subprocess.run(
-            [*AGENTS, "plain"],
-            cwd=ROOT,
-            input=HELLO,
-            stdout=stdout,
-            stderr=subprocess.PIPE,
-            timeout=FUSE_SECONDS,
-            check=False,
-        )
+        done = plain_agent(input=HELLO, stdout=stdout)
     assert (done.returncode, done.stderr) == (0, b"")
     (answer,) = map(json.loads, file.read_bytes().splitlines())
     assert answer["result"]["protocolVersion"] == 1
-
-
-def test_an_empty_stdin_counts_as_a_client_that_has_left() -> None:
-    done = subprocess.run(
-        [*AGENTS, "plain"],
-        cwd=ROOT,
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        timeout=FUSE_SECONDS,
-        check=False,
-    )
-    assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
 
 
 def test_a_person_who_starts_an_agent_at_a_terminal_sees_what_it_waits_for() -> None:
@@ -152,12 +121,19 @@ def test_a_person_who_starts_an_agent_at_a_terminal_sees_what_it_waits_for() -> 
     assert b"A client normally starts this program" in done.stderr
 
 
-def test_params_that_the_sdk_refuses_are_answered_typed(plain: DoorClient) -> None:
+def test_what_the_sdk_refuses_is_answered_typed_and_its_null_data_is_not_sent(
+    plain: DoorClient,
+) -> None:
     error = plain.call("session/prompt", sessionId="s1", prompt="no list")["error"]
     assert error["code"] == -32602
     assert error["data"]["agent_error"]["type"] == "invalid_request"
     assert error["data"]["errors"][0]["loc"] == ["prompt"]
     assert plain.settled() == []
+    # An invalid update is the handler's own failure.
+    error = plain.take("unknown_kind agent_error")["error"]
+    assert error["data"]["agent_error"]["type"] == "protocol_error"
+    assert plain.take("fail without_data")["error"]["data"]
+    assert "data" not in plain.call("_fail", how="without_data")["error"]
 
 
 def test_the_second_of_two_answers_is_dropped_and_logged(

@@ -121,20 +121,14 @@ def test_a_question_of_a_cancelled_turn_is_withdrawn(served: DoorClient) -> None
     assert served.settled() == []
 
 
-def test_an_update_that_has_no_kind_fails_its_turn(served: DoorClient) -> None:
-    error = served.turn("update_without_kind").error
-    assert (error["type"], error["reason"]) == ("internal", "uncaught_exception")
-    assert served.goes_on()
-
-
-def test_an_error_whose_data_is_not_json_keeps_its_code_and_message(served: DoorClient) -> None:
-    error = served.call("_test/odd_error")["error"]
-    assert (error["code"], error["message"]) == (-32099, "Odd")
-
-
-def test_the_traceback_in_the_log_begins_with_the_authors_code(
+def test_a_failure_of_the_authors_is_answered_and_its_traceback_begins_with_their_code(
     served: DoorClient,
 ) -> None:
+    error = served.turn("update_without_kind").error
+    assert (error["type"], error["reason"]) == ("internal", "uncaught_exception")
+    # Data that is not JSON costs the error neither its code nor its message.
+    error = served.call("_test/odd_error")["error"]
+    assert (error["code"], error["message"]) == (-32099, "Odd")
     served.turn("fail throttled")
     served.expect_stderr("The handler of session/prompt raised RateLimitError.")
     served.expect_stderr("RateLimitError: 429")
@@ -142,11 +136,3 @@ def test_the_traceback_in_the_log_begins_with_the_authors_code(
     assert "doors/serve.py" in served.said
     assert "request.py" not in served.said
     assert "handling.py" not in served.said
-
-
-def test_prints_of_a_handler_or_its_child_go_to_stderr_and_neither_reads_the_client(
-    served: DoorClient,
-) -> None:
-    assert served.turn("print").text == "read ''"
-    served.expect_stderr("printed noise")
-    served.expect_stderr("noise of a child")

@@ -4,44 +4,36 @@ from __future__ import annotations
 
 import os
 import subprocess
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from tests.kit.client import FUSE_SECONDS, clean_environment
 from tests.process.inprocess.serve.conftest import AGENT
+from tests.process.inprocess.test_leaving import flooded
 from tests.process.inprocess.test_standard_streams import LINES, ids
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from tests.process.inprocess.conftest import Start
 
-def test_stdin_and_stdout_may_be_files(door: str, tmp_path: Path) -> None:
+
+def served_with(door: str, **streams: Any) -> subprocess.CompletedProcess[bytes]:
+    """An agent with these streams, when it has ended well."""
+    return subprocess.run(
+        [*AGENT, door], timeout=FUSE_SECONDS, check=True, env=clean_environment(), **streams
+    )
+
+
+def test_stdin_and_stdout_may_be_files_and_stdin_empty(door: str, tmp_path: Path) -> None:
     source, sink = tmp_path / "in", tmp_path / "out"
     source.write_bytes(LINES)
     with source.open("rb") as stdin, sink.open("wb") as stdout:
-        done = subprocess.run(
-            [*AGENT, door],
-            stdin=stdin,
-            stdout=stdout,
-            stderr=subprocess.PIPE,
-            timeout=FUSE_SECONDS,
-            check=True,
-            env=clean_environment(),
-        )
+        done = served_with(door, stdin=stdin, stdout=stdout, stderr=subprocess.PIPE)
     assert ids(sink.read_bytes()) == [1, 2, 3]
     assert b"raised RateLimitError" in done.stderr
-
-
-def test_stdin_may_be_empty(door: str) -> None:
-    done = subprocess.run(
-        [*AGENT, door],
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        timeout=FUSE_SECONDS,
-        check=True,
-        env=clean_environment(),
-    )
+    done = served_with(door, stdin=subprocess.DEVNULL, capture_output=True)
     assert ids(done.stdout) == []
     assert done.stderr == b""
 
@@ -66,3 +58,20 @@ def test_stdin_may_be_a_terminal(door: str) -> None:
             agent.kill()
             os.close(ours)
             os.close(theirs)
+
+
+def test_an_agent_ends_when_its_client_stops_reading(start: Start) -> None:
+    client = start(reads=False)
+    client.request("session/new", cwd="/", mcpServers=[])
+    client.close(client.stdout)
+    for _ in range(3):
+        if client.exit_status is None:
+            try:
+                client.request("_echo")
+            except BrokenPipeError:
+                break
+    assert client.wait() == 0
+    # The same in the midst of a flood.
+    client = flooded(start)
+    client.close(client.stdout)
+    assert client.wait() == 0
