@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from lastword.core.classify import classify, classify_rpc_error
+from lastword.core.classify.gather import MAX_FRAMES
 from lastword.core.failure.taxonomy import ErrorType
 from lastword.errors import MisuseError, NotInTurnError, StreamTruncatedError
 from tests.kit.rows import every
@@ -68,23 +69,6 @@ def test_a_botocore_response_dict_is_read() -> None:
     assert (verdict.type, verdict.retry_after_seconds) == ("rate_limit", 3)
 
 
-def test_the_name_of_a_grpc_status_is_read() -> None:
-    class AioRpcError(Exception):
-        def code(self) -> object:
-            return SimpleNamespace(name="UNAUTHENTICATED")
-
-    AioRpcError.__module__ = "grpc.aio._call"
-    assert classify(AioRpcError()).type == "auth"
-
-
-def test_a_method_called_code_of_something_else_is_never_called() -> None:
-    class OddError(Exception):
-        def code(self) -> object:
-            raise AssertionError("called")
-
-    assert classify(OddError("odd")).type == "unknown"
-
-
 @every(
     ("error", "kind", "retryable", "reason"),
     [
@@ -137,17 +121,7 @@ def test_the_context_of_an_exception_is_not_its_cause() -> None:
     assert classify(error).type == "unknown"
 
 
-def test_the_class_decides_where_the_message_is_empty() -> None:
-    assert classify(error_class("RemoteProtocolError", module="httpx")("")).type == "network"
-
-
-def test_a_cyclic_chain_of_causes_ends() -> None:
-    first, second = Exception("first"), Exception("second")
-    first.__cause__, second.__cause__ = second, first
-    assert classify(first).type == "unknown"
-
-
-def test_properties_and_texts_that_raise_are_treated_as_missing() -> None:
+def test_properties_texts_and_headers_that_raise_are_treated_as_missing() -> None:
     class Hostile(Exception):  # noqa: N818
         def __getattribute__(self, name: str) -> Any:
             if name in {"status_code", "body", "response", "code", "headers", "retry_after"}:
@@ -157,35 +131,23 @@ def test_properties_and_texts_that_raise_are_treated_as_missing() -> None:
         def __str__(self) -> str:
             raise ValueError("hostile")
 
-    assert classify(Hostile()).type == "unknown"
-
-
-def test_headers_that_raise_are_treated_as_missing() -> None:
     class HostileHeaders(dict[str, str]):
         def items(self) -> Any:
             raise RuntimeError("hostile")
 
+    assert classify(Hostile()).type == "unknown"
     for headers in (HostileHeaders(a="b"), "retry-after: 5", 7, [("a", "b")]):
         verdict = classify(SimpleNamespace(status_code=503, headers=headers))
         assert (verdict.type, verdict.rule) == ("provider_unavailable", "status:503")
-
-
-def test_a_response_object_alone_is_enough() -> None:
     verdict = classify(SimpleNamespace(status_code=503, headers={"retry-after": "7"}))
     assert (verdict.type, verdict.retry_after_seconds) == ("provider_unavailable", 7)
 
 
-def test_a_servers_refusal_of_a_retry_is_obeyed() -> None:
+@pytest.mark.parametrize(("status", "word"), [(503, "false"), (401, "true")])
+def test_a_server_may_refuse_a_retry_and_not_allow_one(status: int, word: str) -> None:
     error = error_class("APIStatusError", module="openai")("oops")
-    error.status_code = 503
-    error.response = SimpleNamespace(headers={"x-should-retry": "false"})
-    assert not classify(error).retryable
-
-
-def test_a_servers_consent_does_not_make_a_terminal_failure_retryable() -> None:
-    error = error_class("APIStatusError", module="openai")("oops")
-    error.status_code = 401
-    error.response = SimpleNamespace(headers={"x-should-retry": "true"})
+    error.status_code = status
+    error.response = SimpleNamespace(headers={"x-should-retry": word})
     assert not classify(error).retryable
 
 
@@ -231,3 +193,159 @@ def test_a_wrong_call_to_our_own_api_is_the_authors_bug(error: Exception) -> Non
 def test_a_code_that_json_rpc_defines_belongs_to_no_agent(code: int) -> None:
     assert classify_rpc_error({"code": code, "message": ""}).provider_code is None
     assert classify_rpc_error({"code": -32010, "message": ""}).provider_code == "-32010"
+
+
+# --- groups and chains
+
+
+class LimitError(Exception):
+    status_code = 429
+
+
+class KeyRefusedError(Exception):
+    status_code = 401
+
+
+SLOW = LimitError("slow down")
+
+
+@pytest.mark.parametrize("turned", [False, True])
+def test_of_what_failed_together_the_recognised_and_the_final_failure_decide(
+    *, turned: bool
+) -> None:
+    def together(*members: BaseException) -> BaseException:
+        return BaseExceptionGroup("together", members[::-1] if turned else members)
+
+    assert classify(together(ValueError("odd"), SLOW)).type is ErrorType.RATE_LIMIT
+    verdict = classify(together(KeyRefusedError("no"), SLOW))
+    assert (verdict.type, verdict.retryable) == (ErrorType.AUTH, False)
+    inner = ExceptionGroup("inner", [SLOW])
+    assert classify(together(asyncio.CancelledError(), inner)).type is ErrorType.RATE_LIMIT
+    outer = RuntimeError("the model call failed")
+    outer.__cause__ = inner
+    assert classify(outer).type is ErrorType.RATE_LIMIT
+
+
+def test_a_group_of_thousands_and_a_chain_are_read_up_to_a_bound() -> None:
+    deep: BaseException = SLOW
+    for _ in range(5000):
+        deep = ExceptionGroup("deeper", [deep])  # type: ignore[list-item]
+    assert classify(deep).type is ErrorType.RATE_LIMIT
+    assert classify(ExceptionGroup("wide", [SLOW] * 5000)).retryable
+    first = error = RuntimeError("cause 0")
+    for number in range(1, 20):
+        cause = RuntimeError(f"cause {number}")
+        error.__cause__, error = cause, cause
+    detail = classify(first).detail
+    assert detail is not None
+    assert detail.splitlines() == [f"cause {number}" for number in range(8)]
+    one, other = RuntimeError("one"), RuntimeError("other")
+    one.__cause__, other.__cause__ = other, one
+    assert classify(one).detail == "one\nother"
+
+
+# --- whose exception
+
+
+def raised(text: str, *, module: str, kind: type[Exception] = ValueError) -> Exception:
+    """The exception as it is caught, raised by code of this module."""
+    scope: dict[str, Any] = {"__name__": module, "kind": kind}
+    exec("def fail(text): raise kind(text)", scope)
+    try:
+        scope["fail"](text)
+    except Exception as error:  # noqa: BLE001 - what was raised
+        error.__traceback__ = error.__traceback__ and error.__traceback__.tb_next
+        return error
+    raise AssertionError
+
+
+def test_an_exception_of_the_language_is_the_handlers_own() -> None:
+    for kind in (ValueError, RuntimeError, KeyError):
+        error = raised("invalid api key format in my config file", module="my_agent", kind=kind)
+        verdict = classify(error)
+        assert (verdict.type, verdict.retryable) == (ErrorType.INTERNAL, False)
+
+
+def test_an_exception_is_the_providers_if_its_package_raised_or_caused_it() -> None:
+    for kind in (ValueError, TypeError):
+        error = raised("Missing api key", module="anthropic._client", kind=kind)
+        assert classify(error).type == "auth"
+    outer = raised("Missing api key", module="my_agent")
+    outer.__cause__ = type("APIError", (Exception,), {"__module__": "openai"})("Missing api key")
+    assert classify(outer).type == "auth"
+
+
+def test_a_transport_error_or_a_status_is_trusted_from_anyone() -> None:
+    assert classify(raised("Connection reset by peer", module="my_agent")).type == "network"
+    assert classify(raised("HTTP 429: slow down", module="my_agent")).type == "rate_limit"
+
+
+def test_an_endless_traceback_is_read_up_to_a_bound() -> None:
+    def deep(left: int) -> None:
+        if left == 0:
+            raise ValueError("invalid api key")
+        deep(left - 1)
+
+    with pytest.raises(ValueError, match="key") as caught:
+        deep(MAX_FRAMES + 20)
+    assert classify(caught.value).type is ErrorType.INTERNAL
+
+
+# --- rare shapes
+
+
+def test_a_retry_wrapper_without_an_exception_is_skipped() -> None:
+    error = RuntimeError("gave up")
+    error.last_attempt = SimpleNamespace(_exception=None)  # type: ignore[attr-defined]
+    error.__cause__ = ConnectionRefusedError(111, "Connection refused")
+    assert classify(error).type is ErrorType.NETWORK
+
+
+class MuteError(OSError):
+    def __str__(self) -> str:
+        return ""
+
+
+def test_a_mute_error_is_recognised_by_its_system_code_or_its_class() -> None:
+    assert classify(MuteError(104, "Connection reset by peer")).type is ErrorType.NETWORK
+    assert classify(error_class("RemoteProtocolError", module="httpx")("")).type == "network"
+
+
+def test_the_wait_of_the_outermost_exception_counts_and_so_does_its_request() -> None:
+    outer, inner = RuntimeError("429 Too Many Requests"), RuntimeError("slow down")
+    outer.retry_after, inner.retry_after = 7, 70  # type: ignore[attr-defined]
+    outer.request_id = "req_7"  # type: ignore[attr-defined]
+    outer.__cause__ = inner
+    verdict = classify(outer)
+    assert (verdict.retry_after_seconds, verdict.request_id) == (7, "req_7")
+
+
+@pytest.mark.parametrize(
+    ("module", "code", "kind"),
+    [
+        ("grpc.aio", lambda _: SimpleNamespace(name="UNAUTHENTICATED"), "auth"),
+        ("grpc.aio", lambda _: 1 / 0, "unknown"),
+        ("another", lambda _: pytest.fail("it was called"), "unknown"),
+    ],
+)
+def test_the_code_of_a_grpc_error_alone_is_called_and_may_fail(
+    module: str, code: object, kind: str
+) -> None:
+    assert classify(error_class("AioRpcError", module=module, code=code)("odd")).type == kind
+
+
+def test_the_last_words_of_a_process_can_be_bytes() -> None:
+    error = subprocess.CalledProcessError(1, "agent", stderr=b"Segmentation fault (core dumped)")
+    verdict = classify(error)
+    assert (verdict.type, verdict.reason) == (ErrorType.AGENT_CRASH, "native_crash")
+
+
+def test_a_cancel_that_mentions_a_timeout_is_a_timeout() -> None:
+    assert classify(asyncio.CancelledError()).type is ErrorType.CANCELLED
+    assert classify(asyncio.CancelledError("request timed out")).type is ErrorType.TIMEOUT
+
+
+def test_two_words_close_together_count_only_in_a_packages_own_exception() -> None:
+    kind = error_class("Oops", Exception)
+    assert classify(kind("The backend went down")).type is ErrorType.PROVIDER_UNAVAILABLE
+    assert classify(KeyError("The backend went down")).type is ErrorType.INTERNAL

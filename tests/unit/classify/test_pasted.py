@@ -1,27 +1,20 @@
-"""Shapes of failure that are seldom seen, hostile ones among them."""
+"""What somebody pasted, and other shapes that are seldom seen, hostile ones among them."""
 
 from __future__ import annotations
 
-import asyncio
-import enum
 import json
-import subprocess
-from types import SimpleNamespace
 
 import pytest
 
 from lastword.core import classify as package
 from lastword.core.classify import (
     classify,
-    classify_exit,
     classify_rpc_error,
     classify_text,
     gather,
 )
-from lastword.core.classify.gather import MAX_WORDS, identifiers
 from lastword.core.classify.pasted_error import parse_json, read_java_script, read_pasted
-from lastword.core.classify.text import as_text, phrase_in
-from lastword.core.classify.waits import parse_moment, wait_in_text
+from lastword.core.classify.text import as_text
 from lastword.core.failure.taxonomy import ErrorType, Origin
 from tests.kit.rows import every
 
@@ -75,122 +68,6 @@ def test_a_failure_described_as_json_is_read_like_the_original() -> None:
     assert evidence.process is not None
     assert evidence.process.exit_signal == 9
     assert gather.signal_number("SIGNONSENSE") is None
-
-
-# --- exceptions
-
-
-def test_an_endless_chain_is_followed_up_to_the_bound() -> None:
-    first = error = RuntimeError("cause 0")
-    for number in range(1, 20):
-        cause = RuntimeError(f"cause {number}")
-        error.__cause__, error = cause, cause
-    detail = classify(first).detail
-    assert detail is not None
-    assert detail.splitlines() == [f"cause {number}" for number in range(8)]
-
-
-def test_a_retry_wrapper_without_an_exception_is_skipped() -> None:
-    error = RuntimeError("gave up")
-    error.last_attempt = SimpleNamespace(_exception=None)  # type: ignore[attr-defined]
-    error.__cause__ = ConnectionRefusedError(111, "Connection refused")
-    assert classify(error).type is ErrorType.NETWORK
-
-
-class MuteError(OSError):
-    def __str__(self) -> str:
-        return ""
-
-
-def test_a_mute_system_error_is_recognised_by_its_text() -> None:
-    assert classify(MuteError(104, "Connection reset by peer")).type is ErrorType.NETWORK
-
-
-def test_the_wait_of_the_outermost_exception_counts_and_so_does_its_request() -> None:
-    outer, inner = RuntimeError("429 Too Many Requests"), RuntimeError("slow down")
-    outer.retry_after, inner.retry_after = 7, 70  # type: ignore[attr-defined]
-    outer.request_id = "req_7"  # type: ignore[attr-defined]
-    outer.__cause__ = inner
-    verdict = classify(outer)
-    assert (verdict.retry_after_seconds, verdict.request_id) == (7, "req_7")
-
-
-class Code(enum.Enum):
-    UNAVAILABLE = 14
-
-
-def grpc_error(*, broken: bool) -> Exception:
-    def code(_self: object) -> Code:
-        if broken:
-            raise RuntimeError("not received")
-        return Code.UNAVAILABLE
-
-    kind = type("AioRpcError", (Exception,), {"__module__": "grpc.aio", "code": code})
-    error: Exception = kind("it failed")
-    return error
-
-
-def test_the_code_of_a_grpc_error_is_called_and_may_fail() -> None:
-    assert classify(grpc_error(broken=False)).type is ErrorType.PROVIDER_UNAVAILABLE
-    assert classify(grpc_error(broken=True)).type is ErrorType.UNKNOWN
-
-
-def test_the_last_words_of_a_process_can_be_bytes() -> None:
-    error = subprocess.CalledProcessError(1, "agent", stderr=b"Segmentation fault (core dumped)")
-    verdict = classify(error)
-    assert (verdict.type, verdict.reason) == (ErrorType.AGENT_CRASH, "native_crash")
-
-
-def test_a_cancel_that_mentions_a_timeout_is_a_timeout() -> None:
-    assert classify(asyncio.CancelledError()).type is ErrorType.CANCELLED
-    assert classify(asyncio.CancelledError("request timed out")).type is ErrorType.TIMEOUT
-
-
-def test_two_words_close_together_count_only_in_a_packages_own_exception() -> None:
-    kind = type("Oops", (Exception,), {"__module__": "somesdk"})
-    assert classify(kind("The backend went down")).type is ErrorType.PROVIDER_UNAVAILABLE
-    assert classify(KeyError("The backend went down")).type is ErrorType.INTERNAL
-
-
-# --- processes
-
-
-@pytest.mark.parametrize(
-    ("exit_code", "tail", "reason"),
-    [
-        (1, "Fatal Python error: Aborted", "native_crash"),
-        (-1073741819, "", "native_crash"),
-        (0xC000013A, "", "interrupted"),
-    ],
-)
-def test_a_status_or_the_last_words_reveal_how_a_process_ended(
-    exit_code: int, tail: str, reason: str
-) -> None:
-    assert classify_exit(exit_code=exit_code, stderr_tail=tail).reason == reason
-
-
-# --- texts
-
-
-def test_only_the_first_of_many_names_in_a_text_count() -> None:
-    text = " ".join(f"some_name_{number}" for number in range(500))
-    assert len(identifiers(text)) == MAX_WORDS
-
-
-def test_the_search_for_both_halves_of_a_phrase_is_bounded() -> None:
-    assert phrase_in("quota " * 80 + "x" * 200 + " exceeded", ("quota .. exceeded",)) is None
-    assert phrase_in("quota was exceeded", ("quota .. exceeded",)) == "quota .. exceeded"
-    assert phrase_in("quota", ("quota .. exceeded",)) is None
-    assert phrase_in("exceeded only", ("quota .. exceeded",)) is None
-
-
-def test_an_absurdly_long_wait_is_skipped_for_the_next() -> None:
-    assert wait_in_text("try again in 999999999 days. try again in 20 seconds") == 20
-
-
-@pytest.mark.parametrize("text", ["Fri, 31 Feb 2026 23:59:59 GMT", "2026-13-01T00:00:00Z"])
-def test_a_date_that_does_not_exist_is_not_a_moment(text: str) -> None:
-    assert parse_moment(text) is None
 
 
 # --- what somebody pasted

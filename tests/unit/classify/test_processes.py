@@ -4,7 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from lastword.core.classify import classify_exit, classify_spawn_failure, own_failure
+from lastword.core.classify import (
+    classify_exit,
+    classify_spawn_failure,
+    classify_text,
+    own_failure,
+)
 from lastword.core.failure.sentences import exit_status_words
 from lastword.core.failure.taxonomy import ErrorType
 from tests.kit.rows import every
@@ -16,7 +21,7 @@ HEAP = "FATAL ERROR: Reached heap limit Allocation failed - JavaScript heap out 
     ("code", "signal", "tail", "reason", "retryable", "name"),
     [
         (None, 9, "", "killed", True, "SIGKILL"),
-        (-9, None, "", "killed", True, "SIGKILL"),
+
         (137, None, "", "killed", True, "SIGKILL"),
         (134, None, HEAP, "oom", True, "SIGABRT"),
         (None, 11, "Segmentation fault", "native_crash", True, "SIGSEGV"),
@@ -42,6 +47,7 @@ HEAP = "FATAL ERROR: Reached heap limit Allocation failed - JavaScript heap out 
         (0xC0000135, None, "", "missing_library", False, None),
         (0xE0434352, None, "", "uncaught_exception", False, None),
         (0x40010004, None, "", "terminated", True, None),
+        (1, None, "Fatal Python error: Aborted", "native_crash", True, None),
     ],
 )  # fmt: skip
 def test_an_exit_in_mid_turn_is_a_crash(  # noqa: PLR0913 - one row of the table
@@ -56,7 +62,8 @@ def test_an_exit_in_mid_turn_is_a_crash(  # noqa: PLR0913 - one row of the table
 
 @pytest.mark.parametrize("code", [130, -2, 3221225786])
 def test_control_c_is_a_cancel(code: int) -> None:
-    assert classify_exit(exit_code=code).type is ErrorType.CANCELLED
+    verdict = classify_exit(exit_code=code)
+    assert (verdict.type, verdict.reason) == (ErrorType.CANCELLED, "interrupted")
 
 
 def test_an_exit_while_idle_is_not_premature() -> None:
@@ -99,3 +106,25 @@ def test_a_failure_of_our_own_carries_its_reason_and_the_types_defaults() -> Non
 )
 def test_a_status_of_windows_has_its_name(code: int, words: str) -> None:
     assert exit_status_words(code) == words
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "reason"),
+    [
+        (
+            "/lib64/libc.so.6: version `GLIBC_2.34' not found (required by agent)",
+            1,
+            "missing_library",
+        ),
+        ("error while loading shared libraries: libssl.so.1.1", 127, "missing_library"),
+        ("SyntaxError: '??='\n at Loader.moduleStrategy (x.js:1:1)", 1, "runtime_version"),
+        ("npm WARN EBADENGINE Unsupported engine", 1, "runtime_version"),
+        ("Error: Cannot find module '/opt/agent/index.js'", 1, "file_not_found"),
+        ("sh: agent: not found: cannot find module", 127, "spawn_failed"),
+    ],
+)
+def test_a_program_that_cannot_run_here_says_why(words: str, code: int, reason: str) -> None:
+    verdict = classify_exit(exit_code=code, stderr_tail=words)
+    assert (verdict.type, verdict.reason, verdict.retryable) == ("agent_crash", reason, False)
+    if code == 1:
+        assert classify_text(words).reason == reason
