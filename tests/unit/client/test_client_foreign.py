@@ -31,10 +31,6 @@ def rpc_error(sample: dict[str, Any]) -> dict[str, Any] | None:
 BARE = {sample["name"]: sample for sample in SAMPLES if rpc_error(sample)}
 
 
-def test_there_are_samples_of_bare_agents() -> None:
-    assert len(BARE) > 40
-
-
 @every("name", BARE)
 def test_a_bare_agents_error_is_read_the_same_from_every_shape(name: str) -> None:
     sample = BARE[name]
@@ -83,45 +79,28 @@ def air(severity: str, **failure: object) -> dict[str, Any]:
     return {"_meta": {"jetbrains": {"air": {"sessionFailure": failure}}}}
 
 
-@pytest.mark.parametrize(
-    ("category", "title", "error_type"),
-    [
-        ("connection", "402 Payment Required", "budget"),
-        ("access", "Something happened", "auth"),
-        ("limit", "Too many requests", "rate_limit"),
-        ("service", "Something happened", "provider_unavailable"),
-        ("request", "Something happened", "invalid_request"),
-        ("unknown", "Something happened", "unknown"),
-        ([], {}, "unknown"),
-    ],
-)
-def test_the_failure_of_an_air_session_ends_the_turn(
-    category: object, title: object, error_type: str
-) -> None:
-    failure = air("error", category=category, title=title, actions=["retry"])
-    told = read_error({"stopReason": "end_turn", **failure})
-    assert told is not None
-    assert told.type == error_type
-
-
-def test_a_warning_of_an_air_session_is_a_retry() -> None:
+def test_what_agents_hide_in_meta_is_read_as_a_failure_or_a_retry() -> None:
+    failure = air("error", category="access", title="Something happened", actions=["retry"])
+    error = read_error({"stopReason": "end_turn", **failure})
+    assert error is not None
+    assert error.type == "auth"
+    assert read_error({"stopReason": "end_turn", **air("error", category=[], title={})}) is not None
     warning = air("warning", category="limit", title="Rate limited, retrying in 4 s")
-    update = {"sessionUpdate": "session_info_update", **warning}
-    assert read_error(update) is None
     assert read_error({"stopReason": "end_turn", **warning}) is None
-    retry = read_retry({"sessionId": "s", "update": update})
-    assert retry is not None
-    assert retry.error is not None
-    assert (retry.error.type, retry.wait_seconds) == ("rate_limit", 4)
-
-
-def test_an_error_that_codex_hides_in_meta_is_read() -> None:
     broken = {"codex": {"threadStatus": {"type": "systemError"}}}
     assert read_error({"stopReason": "end_turn", "_meta": broken}) is not None
-    again = {"message": "overloaded", "codexErrorInfo": "serverOverloaded", "willRetry": True}
-    update = {"sessionUpdate": "session_info_update", "_meta": {"codex": {"error": again}}}
-    assert read_error(update) is None
-    assert read_retry(update) is not None
+    again = {
+        "message": "429 Too Many Requests, retry in 4 s",
+        "codexErrorInfo": "x",
+        "willRetry": True,
+    }
+    for meta in (warning, {"_meta": {"codex": {"error": again}}}):
+        update = {"sessionUpdate": "session_info_update", **meta}
+        assert read_error(update) is None
+        retry = read_retry({"sessionId": "s", "update": update})
+        assert retry is not None
+        assert retry.error is not None
+        assert (retry.error.type, retry.wait_seconds) == ("rate_limit", 4)
 
 
 # --- models and exceptions -----------------------------------------------------------------------
@@ -132,7 +111,15 @@ ERROR = AgentError(
 )
 
 
-def test_the_official_sdks_models_are_read_like_their_json() -> None:
+class Odd(BaseModel):
+    """A model that cannot be made into JSON."""
+
+    code: int = -32603
+    message: str = "Too many requests"
+    data: Any = None
+
+
+def test_models_are_read_like_their_json() -> None:
     meta = {"agent_error": PAYLOAD | {"stopReason": "error"}}
     update = SessionInfoUpdate(session_update="session_info_update", field_meta=meta)
     assert read_error(update) == ERROR
@@ -143,30 +130,17 @@ def test_the_official_sdks_models_are_read_like_their_json() -> None:
     chunk = acp.update_agent_message_text("agent_error")
     assert isinstance(chunk, AgentMessageChunk)
     assert read_error(chunk) is None
-
-
-def test_our_own_models_are_read() -> None:
+    # Our own.
     payload = model.AgentErrorPayload.model_validate(PAYLOAD)
-    update = {"sessionUpdate": "agent_error", "stopReason": "error", "error": payload}
+    ours = {"sessionUpdate": "agent_error", "stopReason": "error", "error": payload}
     assert read_error(payload) == ERROR
-    assert read_error(update) == ERROR
-    assert read_error(model.AgentErrorUpdate.model_validate(update | {"error": PAYLOAD})) == ERROR
-
-
-def test_a_model_that_is_not_json_serialisable_is_still_read() -> None:
-    class Odd(BaseModel):
-        code: int = -32603
-        message: str = "Too many requests"
-        data: Any = None
-
+    assert read_error(ours) == ERROR
+    assert read_error(model.AgentErrorUpdate.model_validate(ours | {"error": PAYLOAD})) == ERROR
+    assert read_error(ERROR) is ERROR
+    assert read_error(PromptFailedError(ERROR)) is ERROR
     told = read_error(Odd(data={"status": 429, "socket": object()}))
     assert told is not None
     assert told.type is ErrorType.RATE_LIMIT
-
-
-def test_a_failure_that_was_already_read_is_returned() -> None:
-    assert read_error(ERROR) is ERROR
-    assert read_error(PromptFailedError(ERROR)) is ERROR
 
 
 class McpLikeError(Exception):

@@ -115,43 +115,34 @@ def test_the_prompt_raises_the_same_error_on_every_rung(rung: str) -> None:
     assert agent.closed
 
 
-@every("answer", [{"error": "Too many requests"}, {"error": [429]}])
-def test_an_error_that_is_not_an_object_does_not_end_the_connection(answer: dict[str, Any]) -> None:
+@every(
+    "answer",
+    [
+        *({"result": result} for result in (None, {}, 7, {"stopReason": "weary"})),
+        *({"error": error} for error in ("Too many requests", [429])),
+    ],
+)
+def test_an_answer_that_the_sdk_cannot_read_is_a_failure_too(answer: dict[str, Any]) -> None:
     turn, _ = with_played([answer], Client())
     assert turn.failed is not None
+    assert (turn.failed.error.type is ErrorType.PROTOCOL_ERROR) is ("result" in answer)
 
 
-@every("result", [None, {}, 7, {"stopReason": "weary"}, {"stopReason": [1]}])
-def test_a_result_that_the_sdk_cannot_read_is_a_failure_too(result: object) -> None:
-    turn, _ = with_played([{"result": result}], Client())
-    assert turn.failed is not None
-    assert turn.failed.error.type is ErrorType.PROTOCOL_ERROR
-
-
-def test_an_error_on_another_request_is_the_sdks_own() -> None:
-    async def talk(connection: Any, client: Any) -> Turn:
-        with pytest.raises(acp.RequestError):
-            await connection.load_session(cwd="/", session_id="s1", mcp_servers=[])
-        return Turn(client)
-
+def test_an_invalid_call_and_an_error_on_another_request_are_the_sdks_own() -> None:
     async def run() -> None:
         agent = PlayedAgent({"session/load": [{"error": {"code": -32002, "message": "No"}}]})
         async with (
             typed.connect_to_agent(Client(), agent) as connection,
             asyncio.timeout(FUSE_SECONDS),
         ):
-            await talk(connection, None)
+            with pytest.raises(acp.RequestError):
+                await connection.load_session(cwd="/", session_id="s1", mcp_servers=[])
+            with pytest.raises(ValueError, match="validation error"):
+                await connection.prompt(session_id=3, prompt="no list")
 
     asyncio.run(run())
-
-
-def test_an_invalid_prompt_call_raises_what_the_sdk_raises() -> None:
-    async def talk(connection: Any, client: Any) -> Turn:
-        with pytest.raises(ValueError, match="validation error"):
-            await connection.prompt(session_id=3, prompt="no list")
-        return Turn(client)
-
-    with_played([], Client(), talk)
+    with pytest.raises(TypeError):
+        typed.connect_to_agent(Client(), None)
 
 
 # --- the author's client ---------------------------------------------------------------------
@@ -216,16 +207,6 @@ async def with_one_prompt(connection: Any, client: Any) -> Turn:
     return Turn(client)
 
 
-def test_the_client_is_connected_to_the_typed_connection() -> None:
-    client = Client()
-
-    async def talk(connection: Any, _: Any) -> Turn:
-        assert client.connected is connection
-        return await with_one_prompt(client.connected, client)
-
-    with_played([error_answer(**META)], client, talk)
-
-
 def test_the_rest_of_an_update_still_reaches_the_client() -> None:
     client = Client()
     titled = update(sessionUpdate="session_info_update", title="Parser", _meta=META)
@@ -247,11 +228,6 @@ def test_the_prompt_waits_until_the_client_has_dealt_with_the_failure() -> None:
     turn, _ = with_played([TYPED, error_answer(**META)], client)
     assert turn.failed is not None
     assert client.kinds == ["agent_error"]
-
-
-def test_invalid_streams_are_refused() -> None:
-    with pytest.raises(TypeError):
-        typed.connect_to_agent(Client(), None)
 
 
 def test_a_last_line_without_its_end_is_read_and_answered_prompts_are_forgotten() -> None:

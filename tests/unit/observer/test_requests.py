@@ -66,15 +66,17 @@ class Runtime:
         (429, '{"error": {"code": "insufficient_quota", "message": "no more"}}', "budget"),
         (502, "<html><h1>Bad gateway</h1></html>", "provider_unavailable"),
         (401, "", "auth"),
-        (400, '{"error": {"code": "context_length_exceeded"}}', "context_overflow"),
         (529, '{"error": {"type": "overloaded_error"', "provider_unavailable"),
     ],
 )
-def test_a_refusal_is_typed_by_its_status_and_its_body(status: int, body: str, type_: str) -> None:
+def test_a_refusal_is_typed_by_its_status_its_body_and_its_headers(
+    status: int, body: str, type_: str
+) -> None:
     runtime = Runtime()
-    runtime.refuse(1, status, body)
+    runtime.refuse(1, status, body, **{"retry-after": "17"})
     (hint,) = runtime.hints
     assert (hint.verdict.type, hint.verdict.http_status) == (type_, status)
+    assert hint.verdict.retry_after_seconds == 17
     assert (hint.source, hint.attribution) == (HintSource.OBSERVER, Attribution.PROVEN)
     assert (hint.attempt, hint.at_seconds, hint.session_id) == (2, TURN, None)
 
@@ -95,12 +97,6 @@ def test_a_request_that_fails_without_an_answer_is_typed_by_its_error(
     runtime.request()
     runtime.report("error", name=name, code=code)
     assert runtime.types == [type_]
-
-
-def test_the_header_with_the_wait_is_read() -> None:
-    runtime = Runtime()
-    runtime.refuse(1, 429, **{"retry-after": "17"})
-    assert runtime.hints[0].verdict.retry_after_seconds == 17
 
 
 def test_a_refusal_waits_a_moment_for_its_body() -> None:
@@ -133,7 +129,7 @@ def test_a_refusal_without_a_body_is_reported_before_the_agent_says_anything_and
     assert len(runtime.requests.entries([])) == 1
 
 
-def test_tries_are_counted_until_one_succeeds() -> None:
+def test_tries_are_counted_in_a_turn_until_one_succeeds() -> None:
     runtime = Runtime()
     runtime.refuse(1, 503)
     runtime.refuse(2, 503)
@@ -141,23 +137,20 @@ def test_tries_are_counted_until_one_succeeds() -> None:
     runtime.report("status", 3, status=200)
     runtime.report("end", 3)
     runtime.refuse(4, 503)
+    runtime.turn = SECOND
+    runtime.refuse(5, 503)
+    # So does a prompt that is sent again, and a request to something else.
+    runtime.turn = TurnId(2, 1)
+    runtime.refuse(6, 503)
+    runtime.request(7, "/v1/responses")
+    runtime.report("status", 7, status=404)
+    runtime.report("end", 7)
     assert [(hint.attempt, hint.is_over) for hint in runtime.hints] == [
         (2, False),
         (3, False),
         (3, True),
-        (2, False),
+        *[(2, False)] * 4,
     ]
-
-
-def test_a_turn_counts_its_own_tries() -> None:
-    runtime = Runtime()
-    runtime.refuse(1, 503)
-    runtime.turn = SECOND
-    runtime.refuse(2, 503)
-    # So does a prompt that is sent again.
-    runtime.turn = TurnId(2, 1)
-    runtime.refuse(3, 503)
-    assert [hint.attempt for hint in runtime.hints] == [2, 2, 2]
 
 
 @every(
@@ -169,49 +162,22 @@ def test_a_turn_counts_its_own_tries() -> None:
         ("body", {"text": "{}"}),
     ],
 )
-def test_a_request_that_outlives_its_turn_says_nothing_of_the_next(
-    report: tuple[str, dict[str, Any]],
+@every("turns", [(FIRST, SECOND), (FIRST, None), (None, FIRST)])
+def test_a_request_that_does_not_belong_to_the_only_turn_says_nothing_of_it(
+    turns: tuple[TurnId | None, TurnId | None], report: tuple[str, dict[str, Any]]
 ) -> None:
     runtime = Runtime()
+    runtime.turn = turns[0]
     runtime.request()
     if report[0] == "body":
         runtime.report("status", status=429)
-    runtime.now, runtime.turn = TURN + 60, SECOND
+    runtime.now, runtime.turn = TURN + 60, turns[1]
     runtime.report(report[0], **report[1])
     runtime.wait(60)
     assert runtime.hints == []
     (entry,) = runtime.requests.entries([SilentTurn("s", TURN, TURN, number=2)])
     assert (entry.session_id, entry.turn) == (None, None)
-
-
-def test_the_users_cancel_is_not_a_failure_of_the_provider() -> None:
-    runtime = Runtime()
-    runtime.request()
-    runtime.now, runtime.turn = TURN + 60, None
-    runtime.report("error", name="AbortError")
-    (entry,) = runtime.requests.entries([])
-    assert "type" not in entry.facts
-
-
-def test_a_request_during_two_turns_is_evidence_for_neither() -> None:
-    runtime = Runtime()
-    runtime.turn = None
-    runtime.request()
-    runtime.turn = FIRST
-    runtime.report("status", status=429)
-    runtime.wait(1)
-    assert runtime.hints == []
-
-
-def test_another_request_after_a_failure_is_not_a_retry_of_it() -> None:
-    runtime = Runtime()
-    runtime.request(1, "/v1/responses")
-    runtime.report("status", 1, status=404)
-    runtime.report("end", 1)
-    runtime.request(2)
-    runtime.report("status", 2, status=503)
-    runtime.report("end", 2)
-    assert [hint.attempt for hint in runtime.hints] == [2, 2]
+    assert ("type" in entry.facts) is (report[1].get("name") != "AbortError")
 
 
 @every(
@@ -275,29 +241,19 @@ def test_a_request_to_something_else_proves_nothing() -> None:
     assert runtime.requests.silence(FIRST) is None
 
 
-def test_an_open_request_is_why_the_agent_is_silent() -> None:
+def test_an_open_request_or_an_answer_that_stops_is_why_the_agent_is_silent() -> None:
     runtime = Runtime()
     runtime.request()
     cause = runtime.requests.silence(FIRST)
     assert cause is not None
     assert (cause.cause, cause.since, cause.is_certain) == (Cause.PROVIDER, TURN, True)
-
-
-def test_an_answer_that_stops_is_why_the_agent_is_silent() -> None:
-    runtime = Runtime()
-    runtime.request()
+    assert runtime.requests.silence(SECOND) is None, "it is of an earlier turn"
     runtime.report("status", status=200)
     runtime.now += 5
     runtime.report("progress")
     cause = runtime.requests.silence(FIRST)
     assert cause is not None
     assert (cause.cause, cause.since) == (Cause.STREAM, TURN + 5)
-
-
-def test_a_request_of_an_earlier_turn_is_not_why_this_one_is_silent() -> None:
-    runtime = Runtime()
-    runtime.request()
-    assert runtime.requests.silence(SECOND) is None
 
 
 def test_an_answer_without_a_reported_end_hides_no_later_failure() -> None:
@@ -381,13 +337,12 @@ def test_each_request_that_is_over_has_an_entry() -> None:
     assert "\u202e" not in answered["host"]
     assert (failed["type"], "status" in failed) == ("network", False)
     assert runtime.requests.entries([turn]) == []
-
-
-def test_a_request_belongs_to_none_of_several_open_turns() -> None:
-    runtime = Runtime()
-    runtime.refuse(1, 429)
+    # Of several open turns it belongs to none.
+    runtime.refuse(4, 429)
     (entry,) = runtime.requests.entries([SilentTurn(name, TURN, TURN) for name in "st"])
     assert (entry.session_id, entry.turn) == (None, None)
+    runtime.report("start", runtime="node", version="22.1.0", script="cli.js")
+    assert runtime.requests.runtimes == {7: "node 22.1.0"}
 
 
 def test_an_agent_without_requests_for_long_is_idle() -> None:
@@ -403,12 +358,6 @@ def test_an_agent_without_requests_for_long_is_idle() -> None:
     assert cause is not None
     assert (cause.cause, cause.since) == (Cause.IDLE, TURN + 5)
     assert runtime.requests.idleness(SECOND, TURN + 60) is None
-
-
-def test_the_runtime_of_each_process_is_recorded() -> None:
-    runtime = Runtime()
-    runtime.report("start", runtime="node", version="22.1.0", script="cli.js")
-    assert runtime.requests.runtimes == {7: "node 22.1.0"}
 
 
 def garbage() -> Iterable[bytes]:
@@ -444,6 +393,7 @@ def test_requests_that_never_end_are_bounded() -> None:
     [
         ({"empty": True}, "network", Attribution.PROVEN),
         ({"type": "text/html; charset=utf-8"}, "protocol_error", Attribution.STRONG),
+        ({"type": "Text/HTML", "ends": False}, "protocol_error", Attribution.STRONG),
     ],
 )
 def test_an_answer_that_is_empty_or_a_page_is_a_failure(
@@ -453,15 +403,9 @@ def test_an_answer_that_is_empty_or_a_page_is_a_failure(
     for number in (1, 2):
         runtime.request(number)
         runtime.report("status", number, status=200, **members)
-        runtime.report("end", number, **members)
+        if "ends" not in members:  # a runtime that reports no end
+            runtime.report("end", number, **members)
     assert runtime.types == [type_] * 2
     assert {hint.attribution for hint in runtime.hints} == {attribution}
     assert {hint.verdict.reason for hint in runtime.hints} <= {"truncated_stream", "not_http"}
     assert [hint.attempt for hint in runtime.hints] == [2, 3]
-
-
-def test_a_page_is_a_failure_where_the_runtime_reports_no_end() -> None:
-    runtime = Runtime()
-    runtime.request()
-    runtime.report("status", status=200, ends=False, type="Text/HTML")
-    assert runtime.types == ["protocol_error"]
