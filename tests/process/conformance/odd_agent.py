@@ -22,8 +22,6 @@ INVALID_REQUEST = {"code": -32600, "message": "Invalid Request"}
 NOW_AND_THEN = {"dies-once": {1}, "prints-often": {1, 3, 5}}
 """Modes that fail now and then, and the plays in which they do."""
 
-LARGE = 2**31
-
 
 class OddAgent:
     """One process of it."""
@@ -37,7 +35,6 @@ class OddAgent:
         self.cancelled: dict[str, threading.Event] = {}
         self.asked: dict[object, tuple[str, object]] = {}
         self.asking = threading.Lock()
-        self.sessions_that_asked = 0
         self.greeted = False
         self.dying = False
         self.kept: list[Frame] = []
@@ -101,8 +98,6 @@ class OddAgent:
         if self.mode == "keeps-early" and not self.greeted and message["method"] != "initialize":
             self.kept.append(message)
             return
-        if self.mode == "small-ids" and not _is_small(message["id"]):
-            return
         self.serve(message)
         if self.dying:
             os._exit(1)
@@ -125,10 +120,6 @@ class OddAgent:
             self.send(id=message["id"], error={"code": -32601, "message": "Method not found"})
 
     def greet(self, message: Frame) -> None:
-        if self.mode == "version-2" and message["params"]["protocolVersion"] != 2:
-            error = {"code": -32602, "message": "Unsupported protocol version"}
-            self.send(id=message["id"], error=error)
-            return
         self.greeted = True
         info = {"name": "odd", "version": "1"}
         result = {"protocolVersion": 1, "agentInfo": info, "agentCapabilities": {}}
@@ -137,11 +128,10 @@ class OddAgent:
             self.serve(kept)
 
     def open(self, message: Frame) -> None:
-        errors = {"wants-login": (-32000, "Authentication required"), "opens-none": (-32603, "No.")}
         params = message.get("params")
-        if self.mode in errors:
-            code, words = errors[self.mode]
-            self.send(id=message["id"], error={"code": code, "message": words})
+        if self.mode == "wants-login":
+            error = {"code": -32000, "message": "Authentication required"}
+            self.send(id=message["id"], error=error)
         elif not isinstance(params, dict) or "cwd" not in params:
             self.send(id=message["id"], error={"code": -32602, "message": "Invalid params"})
         else:
@@ -177,10 +167,6 @@ class OddAgent:
 
     def ask(self, session: str, prompt: object) -> None:
         """A turn that asks for leave."""
-        if self.mode == "asks-once" and self.sessions_that_asked:
-            self.play(session, prompt)
-            return
-        self.sessions_that_asked += 1
         if self.mode == "asks-in-turn":
             self.asking.acquire()
         self.update(session, sessionUpdate="tool_call", toolCallId="t", title="x", status="pending")
@@ -201,10 +187,6 @@ class OddAgent:
         self.end(prompt, "cancelled" if self.mode == "asks" and not chosen else "end_turn")
         if self.mode == "asks-in-turn":
             self.asking.release()
-
-
-def _is_small(request_id: object) -> bool:
-    return isinstance(request_id, int) and request_id < LARGE
 
 
 if __name__ == "__main__":

@@ -8,8 +8,6 @@ import sys
 from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree as ET
 
-import pytest
-
 from tests.kit.command import command
 from tests.kit.places import AGENTS
 from tests.kit.programs import run_program
@@ -22,75 +20,55 @@ if TYPE_CHECKING:
 AGENT = AGENTS / "obliging.py"
 
 
-class Checked:
-    """One run of the command in a folder of its own."""
-
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
-        shutil.copy(AGENT, folder / "agent.py")
-
-    def __call__(self, *options: str) -> subprocess.CompletedProcess[str]:
-        only = ("--only", "initialize,unknown-method")
-        agent = (sys.executable, "agent.py")
-        return run_program(
-            [sys.executable, "-m", "lastword", "check", *only, *options, "--", *agent],
-            check=False,
-            cwd=self.folder,
-        )
-
-    def baseline(self, text: str) -> str:
-        """Write a baseline; return its option."""
-        (self.folder / "known.toml").write_text(text)
-        return "--baseline=known.toml"
-
-    def sarif(self) -> dict[str, Any]:
-        """Return the one run that the log has."""
-        (run,) = json.loads((self.folder / "out" / "check.sarif").read_text())["runs"]
-        assert isinstance(run, dict)
-        return run
+def checked(folder: Path, *options: str) -> subprocess.CompletedProcess[str]:
+    """One run of the command, with a copy of the agent, in this folder."""
+    shutil.copy(AGENT, folder / "agent.py")
+    only = ("--only", "initialize,unknown-method")
+    kinds = ("--sarif=out/check.sarif", "--badge=out/badge.svg", "--junit=out/junit.xml")
+    agent = ("--", sys.executable, "agent.py")
+    return run_program(
+        [sys.executable, "-m", "lastword", "check", *only, *kinds, *options, *agent],
+        check=False,
+        cwd=folder,
+    )
 
 
-@pytest.fixture
-def checked(tmp_path: Path) -> Checked:
-    return Checked(tmp_path)
+def published(folder: Path) -> tuple[dict[str, Any], str, ET.Element]:
+    """The one run of the SARIF log, the badge, and the JUnit suite."""
+    (run,) = json.loads((folder / "out" / "check.sarif").read_text())["runs"]
+    badge = (folder / "out" / "badge.svg").read_text()
+    return run, badge, ET.parse(folder / "out" / "junit.xml").getroot()
 
 
-KNOWN = '[known]\nunknown-method = "it is a stub; issue 12"\n'
+KNOWN = '[known]\nunknown-method = "it is a stub; issue 12"\ninitialize = "it was slow"\n'
 
 
-def test_a_failure_is_an_alert_at_the_agents_file_and_red_on_the_badge(checked: Checked) -> None:
-    done = checked("--sarif=out/check.sarif", "--badge=out/badge.svg", "--junit=out/junit.xml")
-    assert done.returncode == 1, done.stderr
-    run = checked.sarif()
+def test_a_failure_is_an_alert_at_the_agents_file_and_red_on_the_badge(tmp_path: Path) -> None:
+    done = checked(tmp_path, "--fail-on=never")
+    assert done.returncode == 0, done.stderr
+    run, badge, suite = published(tmp_path)
     (result,) = run["results"]
     (rule,) = run["tool"]["driver"]["rules"]
     assert (result["ruleId"], result["level"]) == (rule["id"], "error") == ("AGT-5", "error")
     place = result["locations"][0]["physicalLocation"]
     assert place["artifactLocation"]["uri"] == "agent.py"
     assert "suppressions" not in result
-    badge = (checked.folder / "out" / "badge.svg").read_text()
     assert "1 failed" in "".join(ET.fromstring(badge).itertext())
-    assert ET.parse(checked.folder / "out" / "junit.xml").getroot().get("failures") == "1"
+    assert suite.get("failures") == "1"
 
 
-def test_a_known_failure_does_not_count_and_is_shown_with_its_reason(checked: Checked) -> None:
-    done = checked(
-        checked.baseline(KNOWN + 'initialize = "it was slow"\n'),
-        *("--sarif=out/check.sarif", "--badge=out/badge.svg", "--junit=out/junit.xml"),
-    )
+def test_a_known_failure_does_not_count_and_is_shown_with_its_reason(tmp_path: Path) -> None:
+    (tmp_path / "known.toml").write_text(KNOWN)
+    done = checked(tmp_path, "--baseline=known.toml")
     assert done.returncode == 0, done.stdout
     assert "because: it is a stub; issue 12" in done.stdout
     assert "1 passed, 1 known to fail" in done.stdout
     assert "No longer needed in the baseline, since it passes: initialize." in done.stdout
-    (result,) = checked.sarif()["results"]
+    run, badge, suite = published(tmp_path)
+    (result,) = run["results"]
     assert result["suppressions"][0]["justification"] == "it is a stub; issue 12"
-    assert "1 passed" in (checked.folder / "out" / "badge.svg").read_text()
-    suite = ET.parse(checked.folder / "out" / "junit.xml").getroot()
+    assert "1 passed" in badge
     assert (suite.get("failures"), suite.get("skipped")) == ("0", "1")
-
-
-def test_failures_may_be_allowed_to_pass_the_run(checked: Checked) -> None:
-    assert checked("--fail-on=never").returncode == 0
 
 
 UNUSABLE = (

@@ -22,8 +22,7 @@ from tests.kit.agents import MISBEHAVING_AGENT
 from tests.kit.gateway.serving import until
 from tests.kit.patience import FUSE_SECONDS
 from tests.kit.rows import every
-from tests.process.conformance.meddler import MODES
-from tests.process.conformance.meddling import IN, OUT, Meddler
+from tests.process.conformance.meddler import IN, MODES, OUT, Meddler
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -48,11 +47,10 @@ SOON = WaitLimits(answer_seconds=10.0, turn_seconds=10.0, exit_seconds=3.0)
 IN_VAIN = {
     *("reads-blocks", "mixes-up-answers", "deaf-after-cancel", "deaf-after-idle-cancel"),
     *("floods-stderr", "id-null", "foreign-id", "stops-reading", "grandchild-holds-stdout"),
-    "stderr-flood",
 }
 """Modes whose agent is waited for in vain: for a shorter time, which is long for all else."""
 
-STAYING = {"stays", "stays-in-turn", "stubborn"}
+STAYING = {"stays", "stays-in-turn"}
 """Modes whose agent does not leave."""
 
 AUTH = ("fail:unauthorized",)
@@ -198,6 +196,10 @@ def _limits(mode: str) -> WaitLimits:
     return SOON if mode in IN_VAIN else LIMITS
 
 
+def not_passed(found: dict[str, Finding]) -> dict[str, Finding]:
+    return {name: each for name, each in found.items() if each.verdict is not CheckVerdict.PASS}
+
+
 def meddled(mode: str, agent: tuple[str, ...] = HEALTHY) -> tuple[str, ...]:
     return (*MEDDLER, mode, "--", *agent)
 
@@ -286,7 +288,7 @@ def test_every_check_has_a_fault_that_it_finds_and_every_mode_is_used() -> None:
 
 
 def test_an_agent_that_keeps_every_promise_passes_every_check(well: WellPlayed) -> None:
-    wrong = {name: f for name, f in well.found.items() if f.verdict is not CheckVerdict.PASS}
+    wrong = not_passed(well.found)
     assert set(wrong) == NOT_ADVERTISED, wrong
     assert {f.verdict for f in wrong.values()} == {CheckVerdict.NOT_APPLICABLE}
 
@@ -303,8 +305,8 @@ def test_an_agent_of_version_2_passes_every_check_in_version_2() -> None:
     hooks = dataclasses.replace(WITH_KEY, protocol=2)
     acts = {row.name: tuple(a for a in row.acts if a not in SAME_IN_2) for row in CHECKS.values()}
     rows = [dataclasses.replace(CHECKS[name], acts=left) for name, left in acts.items() if left]
-    verdicts = {row.name: f for row, f in findings(CheckSettings(HEALTHY, hooks, LIMITS), rows)}
-    wrong = {name: f for name, f in verdicts.items() if f.verdict is not CheckVerdict.PASS}
+    found = findings(CheckSettings(HEALTHY, hooks, LIMITS), rows)
+    wrong = not_passed({row.name: each for row, each in found})
     assert set(wrong) == {"session-load", "consent"}, wrong
     assert {f.verdict for f in wrong.values()} == {CheckVerdict.NOT_APPLICABLE}
 
@@ -336,8 +338,8 @@ def test_an_agent_that_advertises_every_method_of_sessions_passes_their_checks()
     rows = [CHECKS[name] for name in (*OF_SESSIONS, "session-burst", "large-ids")]
     of_sessions = tuple(row.acts[0] for row in rows)
     rows.append(dataclasses.replace(CHECKS["schema"], acts=of_sessions))
-    found = dict(findings(CheckSettings(KEEPER, DRIVEN, LIMITS), rows))
-    assert {row.name: f for row, f in found.items() if f.verdict is not CheckVerdict.PASS} == {}
+    found = findings(CheckSettings(KEEPER, DRIVEN, LIMITS), rows)
+    assert not_passed({row.name: each for row, each in found}) == {}
 
 
 def test_sessions_that_end_with_the_process_are_a_warning() -> None:
@@ -363,13 +365,6 @@ def test_every_check_survives_members_of_the_wrong_type(well: WellPlayed) -> Non
     assert verdicts["payload-type"] is CheckVerdict.FAIL
 
 
-def test_an_agent_behind_the_sidecar_passes_the_checks_for_an_intermediary() -> None:
-    command = (sys.executable, "-m", "lastword", "run", "--", *meddled("nothing"))
-    assert find(command, "agent-killed").verdict is CheckVerdict.PASS
-    alone = (sys.executable, "-m", "lastword", "agent", "--bare", "healthy")
-    assert find(alone, "agent-killed").verdict is CheckVerdict.NOT_APPLICABLE
-
-
 UNREADABLE = {
     b"Welcome to the agent!": "it is not JSON",
     b'{"jsonrpc":"2.0","method":"\xff\xfe"}': "it is not UTF-8",
@@ -391,20 +386,13 @@ MISBEHAVING = [
     ("id-null", "one-answer"),
     ("foreign-id", "ids"),
     ("stops-reading", "one-answer"),
-    ("stubborn", "exit"),
-    ("cat", "initialize"),
-    ("refuses-sessions", "error-shape"),
     ("grandchild-holds-stdout", "one-answer"),
-    ("dies-after-answer", "idle-cancel"),
-    ("stderr-flood 3000000", "unread-stderr"),
 ]
-"""A misbehaving agent, and a check that tells on it."""
+"""A misbehaving agent that does what no `meddler.py` does, and a check that tells on it."""
 
 
 def _misbehaving_finding(mode: str, check: str) -> Finding:
-    agent, _, size = mode.partition(" ")
-    acts = () if size else ("healthy",)
-    return find((*MISBEHAVING_AGENT, agent, *size.split()), check, acts, BARE, _limits(agent))
+    return find((*MISBEHAVING_AGENT, mode), check, ("healthy",), BARE, _limits(mode))
 
 
 def test_a_misbehaving_agent_fails_its_checks() -> None:
@@ -432,3 +420,33 @@ def _command_line(entry: Path) -> bytes:
         return (entry / "cmdline").read_bytes()
     except OSError:
         return b""
+
+
+# --- behind the sidecar
+
+IN_FRONT = "`lastword run --` in front corrects it"
+RUN = (sys.executable, "-m", "lastword", "run", "--")
+BARE_AGENT = (sys.executable, "-m", "lastword", "agent", "--bare", "healthy")
+
+MENDED = (
+    *("ids-as-text", "dies-of-scalars", "prints", "code-as-text", "twice", "stays-in-turn"),
+    *("floods-stderr", "cancelled-as-done", "silent", "no-payload"),
+)
+"""One of each kind of what is mended."""
+
+SAID = [row for row in FAULTS if row[0] in MENDED and CHECKS[row[1]].in_front == IN_FRONT]
+
+
+def _found_behind(mode: str, check: str, acts: tuple[str, ...]) -> Finding:
+    return find((*RUN, *meddled(mode, BARE_AGENT)), check, acts)
+
+
+def test_a_fault_that_the_sidecar_is_said_to_mend_is_gone_behind_it() -> None:
+    assert {mode for mode, *_ in SAID} == {*MENDED}
+    found = found_in(_found_behind, SAID)
+    assert [each for each in found if each[1].verdict is not CheckVerdict.PASS] == []
+
+
+def test_an_agent_behind_the_sidecar_passes_the_checks_for_an_intermediary() -> None:
+    assert find((*RUN, *meddled("nothing")), "agent-killed").verdict is CheckVerdict.PASS
+    assert find(BARE_AGENT, "agent-killed").verdict is CheckVerdict.NOT_APPLICABLE

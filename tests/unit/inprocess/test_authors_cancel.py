@@ -12,14 +12,15 @@ import anyio
 import pytest
 
 from lastword.inprocess import handling
-from tests.kit.in_process import CANCEL, Json, Shell
+from tests.kit.in_process import CANCEL, Shell
+from tests.unit.inprocess.conftest import TYPED
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
 pytestmark = pytest.mark.anyio
 
-TYPED: Json = {"_meta": {"agent_error": {"version": 1}}}
+
 CANCELLED = {"stopReason": "cancelled"}
 
 

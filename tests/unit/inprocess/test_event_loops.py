@@ -17,27 +17,16 @@ import lastword
 from lastword import Retry, current_turn
 from lastword.inprocess.request import CURRENT
 from tests.kit.in_process import CANCEL, Json, Shell
+from tests.unit.inprocess.conftest import TYPED
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable
 
+    from tests.unit.inprocess.conftest import ShellFor
+
 pytestmark = pytest.mark.anyio
 
-TYPED: Json = {"_meta": {"agent_error": {"version": 1, "retry": True}}}
 AT_ONCE = Retry(first_wait_seconds=0)
-
-if TYPE_CHECKING:
-    ShellFor = Callable[[Callable[[Shell], Awaitable[None]]], Shell]
-
-
-@pytest.fixture(params=["asyncio", "trio"])
-def anyio_backend(request: pytest.FixtureRequest) -> str:
-    return str(request.param)
-
-
-@pytest.fixture
-def shell_for(monkeypatch: pytest.MonkeyPatch) -> ShellFor:
-    return lambda handler: Shell(handler, TYPED, monkeypatch)
 
 
 class LimitedError(Exception):

@@ -16,13 +16,13 @@ import lastword
 from lastword.core.link.facts import Facts
 from tests.kit.in_process import CANCEL, Json, Shell
 from tests.kit.rows import every
+from tests.unit.inprocess.conftest import TYPED
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable
 
 pytestmark = pytest.mark.anyio
 
-TYPED: Json = {"_meta": {"agent_error": {"version": 1}}}
 LIMIT_SECONDS = 0.05
 FACTS = Facts.__slots__
 
@@ -168,11 +168,6 @@ CASES = {
         disconnect_after_own_tool, "network connection_lost after_tool ask", TOOL
     ),
 }
-
-
-@pytest.fixture(params=["asyncio", "trio"])
-def anyio_backend(request: pytest.FixtureRequest) -> str:
-    return str(request.param)
 
 
 @every("name", CASES)

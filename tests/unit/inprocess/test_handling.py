@@ -31,11 +31,6 @@ SECRET = "s3cr3t-0123456789-abcdef"
 OWN: Json = {"code": -32001, "message": f"Nothing by {SECRET}", "data": None}
 
 
-@pytest.fixture(params=["asyncio", "trio"])
-def anyio_backend(request: pytest.FixtureRequest) -> str:
-    return str(request.param)
-
-
 class OddError(BaseException):
     """What no handler should raise."""
 

@@ -25,11 +25,6 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
 
-@pytest.fixture(params=["asyncio", "trio"])
-def anyio_backend(request: pytest.FixtureRequest) -> str:
-    return str(request.param)
-
-
 def verdict(asked: int | None = None) -> Verdict:
     return Verdict(
         type=ErrorType.RATE_LIMIT, rule="test", retryable=True, retry_after_seconds=asked

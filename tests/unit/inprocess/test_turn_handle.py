@@ -11,30 +11,18 @@ import pytest
 import lastword
 from lastword import Retry, current_turn
 from lastword.errors import MisuseError, NotInTurnError, TurnFailedError
-from tests.kit.in_process import Json, Shell
 from tests.kit.rows import every
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
+    from tests.kit.in_process import Json, Shell
+    from tests.unit.inprocess.conftest import ShellFor
+
 pytestmark = pytest.mark.anyio
 
-TYPED: Json = {"_meta": {"agent_error": {"version": 1, "retry": True}}}
 ENDED: Json = {"jsonrpc": "2.0", "id": 2, "result": {"stopReason": "end_turn"}}
 SECRET = "sk-proj-abcdefghijklmnopqrstuvwxyz0123456789ABCDEFGH"
-
-if TYPE_CHECKING:
-    ShellFor = Callable[[Callable[[Shell], Awaitable[None]]], Shell]
-
-
-@pytest.fixture(params=["asyncio", "trio"])
-def anyio_backend(request: pytest.FixtureRequest) -> str:
-    return str(request.param)
-
-
-@pytest.fixture
-def shell_for(monkeypatch: pytest.MonkeyPatch) -> ShellFor:
-    return lambda handler: Shell(handler, TYPED, monkeypatch)
 
 
 async def failure(shell: Shell) -> Json:

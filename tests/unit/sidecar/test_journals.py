@@ -276,8 +276,4 @@ def test_files_are_remembered_up_to_a_bound(desk: Desk, monkeypatch: pytest.Monk
         desk.prompt(f"s{number}")
         desk.look()
     assert len(desk.journals._files) == journals.MAX_FILES
-
-
-def test_an_unknown_agent_has_no_journal() -> None:
-    for name in ("an agent that nobody knows", None, "gemini-cli"):
-        assert not Journals(name, {}, Attributions(os.getpgrp))
+    assert not Journals("an agent that nobody knows", {}, Attributions(os.getpgrp))

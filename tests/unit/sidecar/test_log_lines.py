@@ -11,7 +11,6 @@ import pytest
 from lastword.sidecar.journal_files import News
 from lastword.sidecar.journal_lines import MAX_LINE_BYTES, FailedCall, moment
 from lastword.sidecar.log_lines import MAX_RECORDS, read_own_line, records
-from tests.kit import journal_samples
 from tests.kit.honest_answers import equal_answers, honest_answers
 from tests.kit.rows import every
 
@@ -27,28 +26,6 @@ def read(line: str, *, of_session: bool = True) -> FailedCall | None:
 def obj(**members: Any) -> str:
     """A line that is an object, of this moment."""
     return json.dumps({"timestamp": AT.isoformat(), **members})
-
-
-@pytest.mark.parametrize(
-    ("name", "type_", "status", "attempt", "wait"),
-    [
-        ("claude", "rate_limit", 429, 2, 2.0),
-        ("claude_cut", "network", None, 2, 2.0),
-        ("kimi_code", "rate_limit", 429, None, None),
-        ("pi", "network", None, None, None),
-        ("qwen", "rate_limit", 429, None, None),
-        ("opencode", "rate_limit", None, None, None),
-        ("vibe", "rate_limit", 429, 2, 2.0),
-    ],
-)
-def test_a_failed_call_is_read_from_agents_lines_without_their_rows(
-    name: str, type_: str, status: int | None, attempt: int | None, wait: float | None
-) -> None:
-    call = read(getattr(journal_samples, name)(AT))
-    assert call is not None
-    assert (call.verdict.type, call.verdict.http_status) == (type_, status)
-    assert (call.attempt, call.wait_seconds) == (attempt, wait)
-    assert call.at_epoch == AT.timestamp()
 
 
 @every(

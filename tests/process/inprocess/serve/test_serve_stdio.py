@@ -10,8 +10,7 @@ import pytest
 
 from tests.kit.client import FUSE_SECONDS, clean_environment
 from tests.process.inprocess.serve.conftest import AGENT
-from tests.process.inprocess.test_leaving import flooded
-from tests.process.inprocess.test_standard_streams import LINES, ids
+from tests.process.inprocess.test_leaving import LINES, flooded, ids
 
 if TYPE_CHECKING:
     from pathlib import Path
