@@ -5,8 +5,7 @@ does not return, or cancels the prompt's task or its own; `record=FOLDER|off` is
 with `log` all of the records of `lastword.timeline` go to the file that LOG_FILE names;
 `blocked=IDLE,GRACE` sets the limits in seconds, and has a blocked loop noticed within tenths of
 one; with `quiet` the author has set up no logging; with `prints` there is print before and after.
-The record's last entries have as long as they need, but with `hurried`; handlers end in time also
-on a busy machine.
+The record's last entries have as long as they need; handlers end in time also on a busy machine.
 """
 
 from __future__ import annotations
@@ -49,8 +48,7 @@ def main(door: str, *words: str) -> None:
         handling.POLL_SECONDS = 0.02
         idle, grace = map(float, named["blocked"].split(","))
         options = lastword.Options(idle_timeout_seconds=idle, cancel_grace_seconds=grace)
-    if "hurried" not in words:
-        thread.EXIT_SECONDS = FUSE_SECONDS
+    thread.EXIT_SECONDS = FUSE_SECONDS
     # Only the door's own library is loaded.
     module = importlib.import_module(f"tests.kit.doors.{'sdk' if door == 'sdk' else 'serve'}")
     for name in ("lastword.inprocess.sdk.agent", "lastword.inprocess.serve.connection"):

@@ -278,15 +278,6 @@ class Work:
     async def do_ask(self, turn: Any, _: str) -> None:
         await turn.say(await turn.ask())
 
-    async def do_thread(self, turn: Any, _: str) -> None:
-        def speak() -> str:
-            current = lastword.current_turn()
-            current.tool_started("shell", side_effects=True)
-            return str(current.session_id)
-
-        await turn.say(await anyio.to_thread.run_sync(speak))
-        raise RateLimitError("429")
-
     async def do_block(self, turn: Any, words: str) -> None:
         for number in range(int(words)):
             time.sleep(0.01)  # noqa: ASYNC251  (a provider's package that is not async)
@@ -336,9 +327,6 @@ class Work:
         await turn.say("said")
         return [returned(words)]
 
-    async def do_return_alone(self, _: Any, words: str) -> Any:
-        return [returned(words)]
-
     async def do_exit_and_cancel_the_waiting_first(self, turn: Any, words: str) -> None:
         every_task = asyncio.runners.tasks.all_tasks
 
@@ -354,12 +342,6 @@ class Work:
 
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(leave)
-
-    async def do_fail_and_catch(self, *_: Any) -> None:
-        try:
-            lastword.current_turn().fail("budget", "The team's money is gone. Ask for more.")
-        except Exception:  # noqa: BLE001  (what it is about)
-            return
 
     async def do_swallow(self, turn: Any, _: str) -> None:
         await turn.say("waiting")

@@ -50,6 +50,13 @@ class Runtime:
         self.report("status", number, status=status, headers=headers)
         self.report("body", number, text=body)
 
+    def asked(self, number: int, status: int, *, seconds: float = 0, **members: Any) -> None:
+        """A request, and its whole answer after so many seconds."""
+        self.request(number, **members)
+        self.report("status", number, status=status)
+        self.now += seconds
+        self.report("end", number)
+
     def wait(self, seconds: float) -> None:
         self.now += seconds
         self.hints += self.requests.look(self.now, self.turn)
@@ -133,18 +140,14 @@ def test_tries_are_counted_in_a_turn_until_one_succeeds() -> None:
     runtime = Runtime()
     runtime.refuse(1, 503)
     runtime.refuse(2, 503)
-    runtime.request(3)
-    runtime.report("status", 3, status=200)
-    runtime.report("end", 3)
+    runtime.asked(3, 200)
     runtime.refuse(4, 503)
     runtime.turn = SECOND
     runtime.refuse(5, 503)
     # So does a prompt that is sent again, and a request to something else.
     runtime.turn = TurnId(2, 1)
     runtime.refuse(6, 503)
-    runtime.request(7, "/v1/responses")
-    runtime.report("status", 7, status=404)
-    runtime.report("end", 7)
+    runtime.asked(7, 404, path="/v1/responses")
     assert [(hint.attempt, hint.is_over) for hint in runtime.hints] == [
         (2, False),
         (3, False),
@@ -212,9 +215,7 @@ def test_a_failure_during_a_longer_request_may_be_one_for_a_title(
 ) -> None:
     runtime = Runtime()
     runtime.request(1, bytes=5000)
-    runtime.request(2, bytes=size)
-    runtime.report("status", 2, status=401)
-    runtime.report("end", 2)
+    runtime.asked(2, 401, bytes=size)
     assert runtime.types == types
 
 
@@ -261,9 +262,7 @@ def test_an_answer_without_a_reported_end_hides_no_later_failure() -> None:
     runtime.request(1)
     runtime.report("status", 1, status=200)
     runtime.now += 2
-    runtime.request(2)
-    runtime.report("status", 2, status=200)
-    runtime.report("end", 2)
+    runtime.asked(2, 200)
     assert runtime.requests.silence(FIRST) is None
     runtime.now += 30
     runtime.refuse(3, 401)
@@ -276,10 +275,7 @@ def test_an_answer_without_a_reported_end_hides_no_later_failure() -> None:
 def test_a_failure_is_reported_with_the_time_of_the_last_good_answer_in_its_turn() -> None:
     runtime = Runtime()
     runtime.refuse(1, 401)
-    runtime.request(2)
-    runtime.report("status", 2, status=200)
-    runtime.now += 3
-    runtime.report("end", 2)
+    runtime.asked(2, 200, seconds=3)
     runtime.refuse(3, 401)
     runtime.turn = SECOND
     runtime.refuse(4, 401)
@@ -292,13 +288,8 @@ def test_a_request_as_large_as_the_last_good_one_continues_the_turn(
     size: int | None, answered_at: float
 ) -> None:
     runtime = Runtime()
-    runtime.request(1, bytes=1001)
-    runtime.report("status", 1, status=200)
-    runtime.now += 3
-    runtime.report("end", 1)
-    runtime.request(2, bytes=size)
-    runtime.report("status", 2, status=401)
-    runtime.report("end", 2)
+    runtime.asked(1, 200, bytes=1001, seconds=3)
+    runtime.asked(2, 401, bytes=size)
     assert [hint.answered_at for hint in runtime.hints] == [answered_at]
 
 
@@ -307,12 +298,8 @@ def test_a_successful_retry_is_reported_unless_it_is_shorter(
     size: int | None, is_over: bool
 ) -> None:
     runtime = Runtime()
-    runtime.request(1, bytes=1000)
-    runtime.report("status", 1, status=503)
-    runtime.report("end", 1)
-    runtime.request(2, "/v1/responses", bytes=size)
-    runtime.report("status", 2, status=200)
-    runtime.report("end", 2)
+    runtime.asked(1, 503, bytes=1000)
+    runtime.asked(2, 200, path="/v1/responses", bytes=size)
     assert [hint.is_over for hint in runtime.hints] == [False, True][: 1 + is_over]
 
 
