@@ -32,6 +32,11 @@ def test_an_agent_is_recognised_by_any_of_its_names(name: str | None, key: str |
     assert agent_key(name) == key
 
 
+def sure(found: agents.Sign | None) -> agents.Sign:
+    assert found is not None
+    return found
+
+
 def air(**failure: object) -> dict[str, object]:
     return {"stopReason": "end_turn", "_meta": {"jetbrains": {"air": {"sessionFailure": failure}}}}
 
@@ -46,34 +51,33 @@ def air(**failure: object) -> dict[str, object]:
 def test_the_text_of_an_air_failure_counts_more_than_its_category(
     category: str, title: str, type_: str
 ) -> None:
-    sign = agents.read_result(air(category=category, severity="error", title=title))
-    assert sign is not None
+    sign = sure(agents.read_result(air(category=category, severity="error", title=title)))
     assert (sign.verdict.type, sign.will_retry) == (type_, False)
     assert sign.verdict.rule.startswith("air:") is (type_ == "auth")
 
 
 def test_an_air_warning_is_a_retry_and_no_end() -> None:
     meta = air(category="limit", severity="warning", title="Rate limited, retrying in 4 s")
-    sign = agents.read_update({"sessionUpdate": "session_info_update", **meta})
-    assert sign is not None
+    sign = sure(agents.read_update({"sessionUpdate": "session_info_update", **meta}))
     assert (sign.verdict.type, sign.will_retry) == ("rate_limit", True)
 
 
 def test_codex_reports_retries_and_system_errors_in_meta() -> None:
     error = {"message": "overloaded", "codexErrorInfo": "serverOverloaded", "willRetry": True}
-    retry = agents.read_update({"_meta": {"codex": {"error": error}}})
-    assert retry is not None
+    retry = sure(agents.read_update({"_meta": {"codex": {"error": error}}}))
     assert (retry.verdict.type, retry.will_retry) == ("provider_unavailable", True)
-    broken = agents.read_update({"_meta": {"codex": {"threadStatus": {"type": "systemError"}}}})
-    assert broken is not None
+    broken = sure(
+        agents.read_update({"_meta": {"codex": {"threadStatus": {"type": "systemError"}}}})
+    )
     assert not broken.will_retry
 
 
 def test_vibe_announces_a_retry_by_its_own_method() -> None:
-    sign = agents.read_notification(
-        "_session/retrying", {"category": "rate_limited", "detail": "429, retry in 7s"}
+    sign = sure(
+        agents.read_notification(
+            "_session/retrying", {"category": "rate_limited", "detail": "429, retry in 7s"}
+        )
     )
-    assert sign is not None
     assert (sign.verdict.type, sign.will_retry, sign.wait_seconds) == ("rate_limit", True, 7)
     assert agents.read_notification("_session/other", {}) is None
     assert agents.read_notification("_session/retrying", None) is None
@@ -108,11 +112,9 @@ def test_a_retry_in_meta_is_recognised_by_its_form(
 
 def test_a_retry_notification_is_recognised_by_its_text() -> None:
     said = {"sessionId": "s", "status": 429, "message": "slow down", "attempt": 1}
-    sign = agents.read_notification("_x/model_retry", said)
-    assert sign is not None
+    sign = sure(agents.read_notification("_x/model_retry", said))
     assert (sign.verdict.type, sign.attempt) == ("rate_limit", 2)
-    sign = agents.read_notification("_x/retry", {"error": {"message": "Overloaded"}})
-    assert sign is not None
+    sign = sure(agents.read_notification("_x/retry", {"error": {"message": "Overloaded"}}))
     assert sign.verdict.type == "provider_unavailable"
     assert agents.read_notification("_x/retry", {"sessionId": "s", "enabled": True}) is None
     assert agents.read_notification("_x/retry", ["429"]) is None
@@ -161,16 +163,14 @@ def test_a_retry_in_prose_is_counted_by_its_form() -> None:
         assert sign is not None
         assert (sign.attempt, sign.max_attempts, sign.wait_seconds) == (2, 4, 2)
     assert agents.read_update(chunk, agent="opencode") is None
-    sign = agents.read_retry_form("Reconnecting... 2/5")
-    assert sign is not None
+    sign = sure(agents.read_retry_form("Reconnecting... 2/5"))
     assert (sign.attempt, sign.max_attempts, sign.wait_seconds) == (3, 6, None)
     assert agents.read_retry_form("Retry finished, resuming.") is None
 
 
 def test_prose_is_an_error_only_as_a_whole_and_only_from_certain_agents() -> None:
     text = "exceeded retry limit, last status: 429 Too Many Requests"
-    verdict = agents.read_prose(text, agent="@zed-industries/codex-acp")
-    assert verdict is not None
+    verdict = sure(agents.read_prose(text, agent="@zed-industries/codex-acp"))
     assert verdict.type == "rate_limit"
     assert agents.read_prose(text, agent="gemini-cli") is None
     assert agents.read_prose(text, agent=None) is None

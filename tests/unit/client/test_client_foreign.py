@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, TypeVar
 
 import acp
 import pytest
@@ -36,8 +36,7 @@ def test_a_bare_agents_error_is_read_the_same_from_every_shape(name: str) -> Non
     sample = BARE[name]
     error = rpc_error(sample)
     assert error is not None
-    told = read_error({"jsonrpc": "2.0", "id": 2, "error": error})
-    assert told is not None
+    told = sure(read_error({"jsonrpc": "2.0", "id": 2, "error": error}))
     assert (told.type, told.retryable) == (sample["type"], sample["retryable"])
     assert told.retry_safety is (RetrySafety.ASK if told.retryable else RetrySafety.NEVER)
     assert told.phase is None
@@ -52,26 +51,33 @@ def test_a_bare_agents_error_is_read_the_same_from_every_shape(name: str) -> Non
 def test_our_own_words_in_a_bare_error_are_trusted() -> None:
     for error_type in ErrorType:
         data = {"details": "It failed.", "errorKind": error_type.value}
-        told = read_error({"code": -32603, "message": "It failed.", "data": data})
-        assert told is not None
+        told = sure(read_error({"code": -32603, "message": "It failed.", "data": data}))
         expected = ErrorType.INTERNAL if error_type is ErrorType.UNKNOWN else error_type
         assert told.type in {error_type, expected}
 
 
 def test_the_code_that_forbids_a_retry_forbids_it() -> None:
-    told = read_error({"code": -31050, "message": "Overloaded", "data": {"status": 529}})
-    assert told is not None
+    told = sure(read_error({"code": -31050, "message": "Overloaded", "data": {"status": 529}}))
     assert (told.type, told.retryable) == ("provider_unavailable", False)
     assert told.retry_safety is RetrySafety.NEVER
 
 
 def test_a_secret_in_an_agents_error_is_not_shown() -> None:
-    told = read_error({"code": -32603, "message": "Incorrect API key sk-proj-abcdefghij0123456789"})
-    assert told is not None
+    told = sure(
+        read_error({"code": -32603, "message": "Incorrect API key sk-proj-abcdefghij0123456789"})
+    )
     assert "abcdefghij" not in str(told)
 
 
 # --- conventions of single agents ----------------------------------------------------------------
+
+
+T = TypeVar("T")
+
+
+def sure(found: T | None) -> T:
+    assert found is not None
+    return found
 
 
 def air(severity: str, **failure: object) -> dict[str, Any]:
@@ -81,8 +87,7 @@ def air(severity: str, **failure: object) -> dict[str, Any]:
 
 def test_what_agents_hide_in_meta_is_read_as_a_failure_or_a_retry() -> None:
     failure = air("error", category="access", title="Something happened", actions=["retry"])
-    error = read_error({"stopReason": "end_turn", **failure})
-    assert error is not None
+    error = sure(read_error({"stopReason": "end_turn", **failure}))
     assert error.type == "auth"
     assert read_error({"stopReason": "end_turn", **air("error", category=[], title={})}) is not None
     warning = air("warning", category="limit", title="Rate limited, retrying in 4 s")
@@ -97,8 +102,7 @@ def test_what_agents_hide_in_meta_is_read_as_a_failure_or_a_retry() -> None:
     for meta in (warning, {"_meta": {"codex": {"error": again}}}):
         update = {"sessionUpdate": "session_info_update", **meta}
         assert read_error(update) is None
-        retry = read_retry({"sessionId": "s", "update": update})
-        assert retry is not None
+        retry = sure(read_retry({"sessionId": "s", "update": update}))
         assert retry.error is not None
         assert (retry.error.type, retry.wait_seconds) == ("rate_limit", 4)
 
@@ -138,8 +142,7 @@ def test_models_are_read_like_their_json() -> None:
     assert read_error(model.AgentErrorUpdate.model_validate(ours | {"error": PAYLOAD})) == ERROR
     assert read_error(ERROR) is ERROR
     assert read_error(PromptFailedError(ERROR)) is ERROR
-    told = read_error(Odd(data={"status": 429, "socket": object()}))
-    assert told is not None
+    told = sure(read_error(Odd(data={"status": 429, "socket": object()})))
     assert told.type is ErrorType.RATE_LIMIT
 
 
@@ -209,9 +212,7 @@ class HostileError(Exception):
 
 
 def test_a_hostile_exception_is_read_as_far_as_possible() -> None:
-    told = read_error(HostileError())
-    assert told is not None
-    assert told.type in {ErrorType.INTERNAL, ErrorType.UNKNOWN}
+    assert sure(read_error(HostileError())).type in {ErrorType.INTERNAL, ErrorType.UNKNOWN}
 
 
 @every(

@@ -21,13 +21,17 @@ def update(kind: str = "agent_retry", **members: Any) -> dict[str, Any]:
     return {"sessionUpdate": kind, **members}
 
 
+def sure(found: RetryNotice | None) -> RetryNotice:
+    assert found is not None
+    return found
+
+
 @pytest.mark.parametrize("kind", ["agent_retry", "_agent_retry"])
 def test_a_retry_is_read_from_every_shape_of_its_update(kind: str) -> None:
     told = update(kind, attempt=3, max_attempts=6, wait_seconds=4, error=ERROR)
     frame = {"method": "session/update", "params": {"sessionId": "s", "update": told}}
     for shape in (told, frame, frame["params"]):
-        retry = read_retry(shape)
-        assert retry is not None
+        retry = sure(read_retry(shape))
         assert (retry.attempt, retry.max_attempts, retry.wait_seconds) == (3, 6, 4)
         assert retry.error is not None
         assert retry.error.type is ErrorType.RATE_LIMIT
@@ -90,8 +94,7 @@ def test_the_cores_report_of_a_retry_is_read(retry: bool) -> None:
 def test_a_notice_of_ours_is_read_back(error_type: ErrorType) -> None:
     told = RetryNotice(attempt=3, max_attempts=6, wait_seconds=120)
     title = f"{sentences.WHAT[error_type]} {told.message}"
-    retry = read_retry(update("notice", severity="warning", title=title))
-    assert retry is not None
+    retry = sure(read_retry(update("notice", severity="warning", title=title)))
     assert (retry.attempt, retry.max_attempts, retry.wait_seconds) == (3, 6, 120)
     assert retry.error is not None
     assert retry.error.type is error_type
@@ -110,13 +113,10 @@ def test_retries_in_agents_own_formats_are_read() -> None:
         "method": "_session/retrying",
         "params": {"category": "rate_limited", "detail": "429, retry in 7s"},
     }
-    retry = read_retry(vibe)
-    assert retry is not None
+    retry = sure(read_retry(vibe))
     assert retry.wait_seconds == 7
     opencode = {"_meta": {"opencode/retry": {"attempt": 2, "message": "Overloaded"}}}
-    retry = read_retry(update("session_info_update", **opencode))
-    assert retry is not None
-    assert retry.attempt == 2
+    assert sure(read_retry(update("session_info_update", **opencode))).attempt == 2
 
 
 def test_any_other_update_or_value_is_not_a_retry() -> None:

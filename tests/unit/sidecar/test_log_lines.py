@@ -23,6 +23,11 @@ def read(line: str, *, of_session: bool = True) -> FailedCall | None:
     return read_own_line(line.encode(), of_session=of_session)
 
 
+def sure(found: FailedCall | None) -> FailedCall:
+    assert found is not None
+    return found
+
+
 def obj(**members: Any) -> str:
     """A line that is an object, of this moment."""
     return json.dumps({"timestamp": AT.isoformat(), **members})
@@ -41,9 +46,7 @@ def obj(**members: Any) -> str:
     ],
 )
 def test_a_warning_or_a_retried_call_may_be_overcome(line: str, may_go_on: bool) -> None:
-    call = read(line, of_session=False)
-    assert call is not None
-    assert call.may_go_on is may_go_on
+    assert sure(read(line, of_session=False)).may_go_on is may_go_on
     # Outside of a session's own file, a line that names no model is not a model's.
     assert read(line.replace("LLM", "it").replace('"model"', '"x"'), of_session=False) is None
 
@@ -52,22 +55,18 @@ def test_an_exception_is_read_from_the_last_line_of_its_traceback() -> None:
     message = "kosong.chat_provider.APIStatusError: Error code: 429 - rate_limit_exceeded"
     begin = f"{AT.isoformat(' ')} | ERROR    | threading:run:9 -"
     assert read(f"{begin}     raise convert_error(e) from e") is None
-    call = read(f"{begin} {message}")
-    assert call is not None
+    call = sure(read(f"{begin} {message}"))
     assert call.verdict.type == "rate_limit"
     assert call.verdict.detail is not None
     assert call.verdict.detail.startswith("threading")
 
 
 def test_a_numbered_retry_is_counted_and_marked_as_continuing() -> None:
-    call = read(f"{AT.isoformat()} WARN model call failed, retrying (attempt 2/5): {LIMITED}")
-    assert call is not None
+    call = sure(read(f"{AT.isoformat()} WARN model call failed, retrying (attempt 2/5): {LIMITED}"))
     assert (call.attempt, call.max_attempts, call.goes_on) == (3, 6, True)
-    call = read(obj(event="retry", attempt=2, maxRetries=5, error=LIMITED))
-    assert call is not None
+    call = sure(read(obj(event="retry", attempt=2, maxRetries=5, error=LIMITED)))
     assert (call.attempt, call.max_attempts, call.goes_on) == (3, 6, True)
-    call = read(obj(level="error", error={"message": LIMITED, "code": "rate_limit_exceeded"}))
-    assert call is not None
+    call = sure(read(obj(level="error", error={"message": LIMITED, "code": "rate_limit_exceeded"})))
     assert call.goes_on is None
 
 
@@ -116,8 +115,7 @@ def test_an_errors_members_may_be_below_its_data() -> None:
         {"level": "error", "error": {"name": "APIError", "data": failure}},
         {"type": "session.error", "properties": {"error": {"data": failure}}},
     ):
-        call = read(obj(**members))
-        assert call is not None, members
+        call = sure(read(obj(**members)))
         assert (call.verdict.type, call.verdict.http_status) == ("rate_limit", 429)
     assert read(obj(type="session.note", level="warn", data={"message": LIMITED})) is None
 
@@ -141,8 +139,7 @@ def test_lines_without_a_time_belong_to_the_record_before_them() -> None:
     assert position == 100 + RETRIED.index("[", 1)
     assert record.startswith(f"[{AT.isoformat()}] WARN")
     assert record.endswith("plugin.js:1:2)")
-    call = read(record)
-    assert call is not None
+    call = sure(read(record))
     assert (call.verdict.type, call.goes_on) == ("provider_unavailable", True)
     assert call.at_epoch == AT.timestamp()
 

@@ -59,13 +59,16 @@ def spend(session_id: str, added: float, stated: float | None = None) -> Spend:
     return Spend(session_id, "USD", added, (total, total))
 
 
+def sure(found: Spent | None) -> Spent:
+    assert found is not None
+    return found
+
+
 def written(ledger: SpendLedger, *costs: Spend) -> Spent:
     """What is known once these costs have been written, or could have been."""
     for cost in costs:
         ledger.add(cost)
-    spent = ledger.tend(next(MOMENTS))
-    assert spent is not None
-    return spent
+    return sure(ledger.tend(next(MOMENTS)))
 
 
 def today(folder: Path) -> dict[str, float]:
@@ -76,16 +79,13 @@ def today(folder: Path) -> dict[str, float]:
 
 def test_processes_share_a_day_and_its_sessions(tmp_path: Path, day: list[str]) -> None:
     one, other = SpendLedger(str(tmp_path)), SpendLedger(str(tmp_path))
-    seen = other.look()
-    assert seen is not None
+    seen = sure(other.look())
     assert (seen.day, seen.today) == (day[0], {})
     assert other.look() is None
     assert written(one, spend("a", 0.1)).today == {"USD": 0.1}
     assert one.look() is None
     assert written(other, spend("b", 0.2)).today == {"USD": 0.3}
-    seen = one.look()
-    assert seen is not None
-    assert seen.sessions == {"a": {"USD": (0.1, 0.1)}, "b": {"USD": (0.2, 0.2)}}
+    assert sure(one.look()).sessions == {"a": {"USD": (0.1, 0.1)}, "b": {"USD": (0.2, 0.2)}}
 
 
 THREAD = threading.Thread
@@ -136,9 +136,7 @@ def test_costs_that_come_while_others_are_written_count_at_once_and_are_written_
     ledger.add(spend("a", 0.25, 0.75))
     monkeypatch.setattr(spend_ledger, "PROMPT_SECONDS", 60.0)
     disk.answers.set()
-    known = ledger.look()
-    assert known is not None
-    assert known.today == {"USD": 0.75}
+    assert sure(ledger.look()).today == {"USD": 0.75}
     assert today(tmp_path) == {"USD": 0.5}
     assert ledger.close(60.0)
     assert today(tmp_path) == {"USD": 0.75}
@@ -150,8 +148,7 @@ def test_a_new_day_starts_at_zero_and_its_sessions_keep_their_sums(
     ledger, east = SpendLedger(str(tmp_path)), SpendLedger(str(tmp_path))
     written(ledger, spend("a", 0.5))
     day[0] = "2026-11-26"
-    seen = ledger.look()
-    assert seen is not None
+    seen = sure(ledger.look())
     assert (seen.day, seen.today) == ("2026-11-26", {})
     assert seen.sessions == {"a": {"USD": (0.5, 0.5)}}
     # Processes in two time zones share the later day.
@@ -195,9 +192,7 @@ def test_only_the_latest_sessions_are_kept(tmp_path: Path) -> None:
 def test_a_damaged_file_or_an_impossible_sum_counts_as_empty(tmp_path: Path, damage: bytes) -> None:
     (tmp_path / FILE).write_bytes(damage.replace(b"@", spend_ledger.local_day().encode()))
     ledger = SpendLedger(str(tmp_path))
-    seen = ledger.look()
-    assert seen is not None
-    assert seen.today == {}
+    assert sure(ledger.look()).today == {}
     spent = written(ledger, spend("a", 1))
     assert (spent.today, [*spent.sessions]) == ({"USD": 1.0}, ["a"])
 
@@ -212,10 +207,8 @@ def test_costs_that_cannot_be_written_now_are_written_later_once_for_each_sessio
             assert written(ledger, spend("a", 0.5, number / 2)).today == {"USD": number / 2}
         assert not (tmp_path / FILE).exists()
         assert not ledger.close(0.0)
-    due = ledger.due(0.0, in_turn=False)
-    assert due is not None
-    spent = ledger.tend(due)
-    assert spent is not None
+    due = sure(ledger.due(0.0, in_turn=False))
+    spent = sure(ledger.tend(due))
     assert spent.today == {"USD": 1000.0} == today(tmp_path)
     assert spent.sessions == {"a": {"USD": (1000.0, 1000.0)}}
     assert ledger.due(0.0, in_turn=False) is None
@@ -255,9 +248,7 @@ def test_a_turn_without_costs_reads_what_others_spend(tmp_path: Path) -> None:
     assert ledger.due(0.0, in_turn=True) == 100.0 + LOOK_SECONDS
     written(other, spend("b", 2))
     assert ledger.tend(100.0 + LOOK_SECONDS / 2) is None
-    spent = ledger.tend(100.0 + LOOK_SECONDS)
-    assert spent is not None
-    assert spent.today == {"USD": 2.0}
+    assert sure(ledger.tend(100.0 + LOOK_SECONDS)).today == {"USD": 2.0}
     assert ledger.tend(100.0 + 2 * LOOK_SECONDS) is None
 
 
