@@ -207,7 +207,8 @@ def test_costs_that_cannot_be_written_now_are_written_later_once_for_each_sessio
             assert written(ledger, spend("a", 0.5, number / 2)).today == {"USD": number / 2}
         assert not (tmp_path / FILE).exists()
         assert not ledger.close(0.0)
-    due = sure(ledger.due(0.0, in_turn=False))
+    due = ledger.due(0.0, in_turn=False)
+    assert due is not None
     spent = sure(ledger.tend(due))
     assert spent.today == {"USD": 1000.0} == today(tmp_path)
     assert spent.sessions == {"a": {"USD": (1000.0, 1000.0)}}
