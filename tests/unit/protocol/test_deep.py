@@ -4,24 +4,17 @@ from __future__ import annotations
 
 import json
 import sys
+from types import SimpleNamespace
+from unittest.mock import Mock
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from lastword.core.protocol import jsonrpc
+from tests.kit.rows import every
 from tests.kit.wire import Wire
 from tests.unit.link.test_connection_rare_frames import in_turn
-
-DEPTHS = [
-    jsonrpc.LAYER - 3,
-    jsonrpc.LAYER - 2,
-    jsonrpc.LAYER - 1,
-    2 * jsonrpc.LAYER,
-    1000,
-    9990,
-    100_000,
-]
 
 
 def nested(depth: int, inner: str = "1") -> str:
@@ -56,30 +49,31 @@ def is_json(line: bytes) -> bool:
 
 
 @pytest.fixture
-def _shallow_parser(monkeypatch: pytest.MonkeyPatch) -> None:
+def shallow_parser(monkeypatch: pytest.MonkeyPatch) -> None:
     """A parser that goes a layer deep: Python 3.11's goes 1,000, later ones go 10,000 or more."""
     decode = jsonrpc._decoder.decode
 
-    class Shallow:
-        def decode(self, line: bytes) -> jsonrpc.Envelope:
-            if jsonrpc.without_depths(line) != line:
-                raise RecursionError
-            return decode(line)
+    def shallow(line: bytes) -> jsonrpc.Envelope:
+        if jsonrpc.without_depths(line) != line:
+            raise RecursionError
+        return decode(line)
 
-    monkeypatch.setattr(jsonrpc, "_decoder", Shallow())
+    monkeypatch.setattr(jsonrpc, "_decoder", SimpleNamespace(decode=shallow))
 
 
-@pytest.mark.parametrize("depth", DEPTHS)
+@pytest.mark.parametrize(
+    "depth",
+    [
+        *(jsonrpc.LAYER - 3, jsonrpc.LAYER - 2, jsonrpc.LAYER - 1, 2 * jsonrpc.LAYER),
+        *(1000, 9990, 100_000),
+    ],
+)
 def test_a_deep_line_is_a_frame_with_readable_upper_members(depth: int) -> None:
-    line = answer(nested(depth), ',"y":"\\ud83d"')
+    line = answer(nested(depth, '"\\ud83d"'), ',"y":"\\ud83d"')
     frame = read(line)
     assert (frame.line, frame.message.request_id) == (line, b"7")
     assert jsonrpc.loads(frame.message.result)["stopReason"] == "end_turn"
     assert jsonrpc.loads(frame.readable)["y"] == "\ud83d"
-
-
-@pytest.mark.parametrize("depth", DEPTHS)
-def test_a_shortened_deep_line_is_no_deeper_than_a_layer(depth: int) -> None:
     shallow = jsonrpc.without_depths(nested(depth).encode())
     assert shallow is not None
     assert is_json(shallow)
@@ -100,8 +94,8 @@ def test_a_deep_line_with_a_changed_byte_is_refused_exactly_where_it_is_invalid(
     assert frame.line == line
 
 
-@pytest.mark.usefixtures("_shallow_parser")
-@pytest.mark.parametrize(
+@pytest.mark.usefixtures("shallow_parser")
+@every(
     ("line", "reason"),
     [
         (answer(nested(100_000, "NaN")), jsonrpc.MALFORMED_JSON),
@@ -119,40 +113,30 @@ def test_a_deep_line_that_is_not_a_message_is_refused(line: bytes, reason: str) 
     assert jsonrpc.decode(line) == jsonrpc.Malformed(line, reason)
 
 
-def test_a_lone_surrogate_deep_down_is_json() -> None:
-    assert read(answer(nested(1000, '"\\ud83d"'))).message.request_id == b"7"
-
-
-def test_a_line_that_both_parsers_refuse_is_not_a_frame() -> None:
+def test_a_line_that_no_parser_can_read_is_not_a_frame(monkeypatch: pytest.MonkeyPatch) -> None:
     line = b'{"id":7,"y":"\\ud83d","x":' + nested(200_000, "nothing").encode() + b"}"
     assert jsonrpc.decode(line) == jsonrpc.Malformed(line, jsonrpc.MALFORMED_JSON)
-
-
-def test_a_line_too_deep_for_the_stack_is_not_a_frame(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    class Deep:
-        def decode(self, line: bytes) -> None:
-            raise RecursionError(line)
-
-    monkeypatch.setattr(jsonrpc, "_decoder", Deep())
+    # Too deep for the stack, however much of it is left out.
+    too_deep = Mock(side_effect=RecursionError)
+    monkeypatch.setattr(jsonrpc, "_decoder", SimpleNamespace(decode=too_deep))
     assert jsonrpc.decode(answer("1")) == jsonrpc.Malformed(answer("1"), jsonrpc.MALFORMED_JSON)
 
 
-@pytest.mark.usefixtures("_shallow_parser")
-@pytest.mark.parametrize(
+@pytest.mark.usefixtures("shallow_parser")
+@every(
     ("line", "renamed"),
     [
         ('{"id":7,"x":%s}', '{"id":"lastword:1:1","x":%s}'),
         ('{"x":%s,"\\u0069d" : "a\\"b" }', '{"x":%s,"\\u0069d" : "lastword:1:1" }'),
-        ('{"x":{"id":7},"id":null,"y":"id","z":%s}', None),
+        (
+            '{"x":{"id":7},"id":null,"y":"id","z":%s}',
+            '{"x":{"id":7},"id":"lastword:1:1","y":"id","z":%s}',
+        ),
         ('{"id":1,"x":%s,"id":2}', '{"id":1,"x":%s,"id":"lastword:1:1"}'),
         ('{"method":"m","x":%s}', '{"method":"m","x":%s}'),
     ],
 )
-def test_a_deep_line_gets_another_id_and_nothing_else(line: str, renamed: str | None) -> None:
-    if renamed is None:
-        renamed = line.replace('"id":null', '"id":"lastword:1:1"')
+def test_a_deep_line_gets_another_id_and_nothing_else(line: str, renamed: str) -> None:
     value = nested(1000, '{"id":1}')
     frame = read((line % value).encode())
     assert jsonrpc.with_id(frame, b'"lastword:1:1"') == (renamed % value).encode()
