@@ -1,24 +1,33 @@
-"""The table of a session's events, and every place that says something of each."""
+"""The table of a session's events and their facts, and every place that says something of each."""
 
 from __future__ import annotations
 
 import ast
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from lastword.core.link.facts import Cause
-from lastword.core.timeline.entry import Kind
+import msgspec
+import pytest
+
+from lastword.core.failure.taxonomy import AgentError
+from lastword.core.link import entries
+from lastword.core.link.facts import FACTS_OF_SILENCE, Cause
+from lastword.core.timeline import summary
+from lastword.core.timeline.entry import Entry, Kind
 from lastword.core.timeline.session_events import (
     BY_WORD,
     FACTS,
+    GATEWAY,
     LOG_KINDS,
     PHRASES,
     RECORDED,
     SESSION_EVENTS,
     WORDS,
+    problems_of,
 )
 from lastword.gateway.api.shapes import EventKind
 from lastword.gateway.quality import metrics
+from lastword.inprocess import journal
 from lastword.otel import conventions, spans
 from lastword.record.present import documents
 from lastword.web.files import GATEWAY as GATEWAY_PAGE
@@ -27,6 +36,7 @@ from protocol import generate_events
 from tests.kit.sources import FILES, ROOT, nodes_of
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
 
@@ -37,9 +47,16 @@ def cases(script: Path, function: str) -> set[str]:
 
 
 def test_every_kind_has_a_row_with_a_label_and_is_recorded_or_in_a_log() -> None:
-    assert set(SESSION_EVENTS) == set(Kind) == RECORDED | {*LOG_KINDS}
+    assert set(SESSION_EVENTS) == set(FACTS) == set(Kind) == RECORDED | {*LOG_KINDS}
     assert all(spec.label for spec in SESSION_EVENTS.values())
-    assert {*FACTS} == {*Kind}
+
+
+def test_a_fact_has_a_meaning_and_one_that_measures_a_unit_that_its_name_says() -> None:
+    for facts in FACTS.values():
+        for name, fact in facts.items():
+            assert fact.meaning
+            assert name.endswith("_seconds") == (fact.unit == "seconds")
+            assert not fact.unit or fact.of in {int, float}
 
 
 def test_every_recorded_kind_and_no_other_has_a_line_of_its_facts() -> None:
@@ -153,3 +170,138 @@ def test_the_gateway_notes_every_event_of_the_table_that_a_log_has_as_life_and_n
 def kind_of(node: ast.expr) -> Kind | None:
     said = ast.unparse(node)
     return Kind[said.removeprefix("Kind.")] if said.startswith("Kind.") else None
+
+
+def test_a_failures_facts_are_the_members_of_its_payload() -> None:
+    members = {field.name for field in msgspec.structs.fields(AgentError)} - {"extra"}
+    assert set(FACTS[Kind.ERROR]) - members == {
+        *("by", "method", "rule", "redactions", "retry_refused"),
+        *FACTS_OF_SILENCE.values(),
+    }
+    assert members <= set(FACTS[Kind.ERROR])
+
+
+@pytest.mark.parametrize(
+    ("kind", "facts", "problems"),
+    [
+        (Kind.SILENCE, {"silent_secs": 4}, ["silence has no fact 'silent_secs'"]),
+        (Kind.SILENCE, {"silent_seconds": "4"}, ["silence: silent_seconds is '4', not a int"]),
+        (Kind.SILENCE, {"silent_seconds": True}, ["silence: silent_seconds is True, not a int"]),
+        (Kind.SILENCE, {"silent_seconds": 0.5}, ["silence: silent_seconds is 0.5, not a int"]),
+        (Kind.TOOL_STARTED, {"side_effects": 1}, ["tool_started: side_effects is 1, not a bool"]),
+        (Kind.ANSWER, {"by": None}, ["answer: by is None, not a str"]),
+        (Kind.RETRY, {"wait_seconds": 2, "attempt": 1.0}, []),  # a whole number is a number
+        (Kind.TOOL_STARTED, {"side_effects": True}, []),
+    ],
+)
+def test_an_invalid_fact_of_an_entry_is_found(
+    kind: Kind, facts: dict[str, Any], problems: list[str]
+) -> None:
+    assert problems_of(Entry(kind=kind, at_seconds=0.0, facts=facts)) == problems
+
+
+READERS = (
+    *("core/timeline", "record", "otel", "inprocess", "sidecar", "testing.py"),
+    *("cli/log", "cli"),
+)
+NO_READERS = ("cli/doctor", "cli/explain", "cli/check", "cli/agent", "inprocess/sdk")
+"""Their facts are other facts: of findings, and of turns."""
+
+FROM_THE_TABLE = {"core/link/entries.py", "gateway/log/entries.py", "testing.py"}
+"""Where the facts are not written out: the entries of every test are looked at."""
+
+
+class Use(NamedTuple):
+    """A fact that some line of the source writes or reads."""
+
+    where: str
+    kind: str | None
+    name: str | None
+
+
+def sources(*folders: str) -> Iterator[tuple[str, tuple[ast.AST, ...]]]:
+    for path in FILES:
+        name = path.relative_to(ROOT).as_posix()
+        if name.startswith(folders) and not name.startswith(NO_READERS):
+            yield name, nodes_of(path)
+
+
+def written() -> Iterator[Use]:
+    """The facts of `entries.record(link, Kind.X, …, name=…)` and of `Entry(kind=…, facts={…})`."""
+    for file, nodes in sources(""):
+        recorders = {"entries.record", *(["record"] if file == "core/link/entries.py" else [])}
+        for call in nodes:
+            if not isinstance(call, ast.Call):
+                continue
+            where, called = f"{file}:{call.lineno}", ast.unparse(call.func)
+            if called in recorders:
+                kind = kind_of(call.args[1])
+                assert kind, f"{where} names no kind"
+                yield Use(where, kind, None)
+                yield from (Use(where, kind, keyword.arg) for keyword in call.keywords)
+            elif called == "Entry":
+                given = {keyword.arg: keyword.value for keyword in call.keywords}
+                kind, facts = kind_of(given["kind"]), given.get("facts")
+                if kind is not None:
+                    yield Use(where, kind, None)
+                if isinstance(facts, ast.Dict):
+                    for key in facts.keys:
+                        assert isinstance(key, ast.Constant)
+                        yield Use(where, kind, str(key.value))
+                else:
+                    assert facts is None or file in FROM_THE_TABLE, file
+
+
+FACTS_OF_AN_ENTRY = re.compile(r"(^|\.)facts$")
+FACTS_OF_A_TURN = re.compile(r"(\bfacts|\berror|\banswer|\bexited|\bretry)( or \{\})?\)?$")
+"""What `core.timeline.history` keeps of some entries' facts, and `core.timeline` reads from."""
+
+
+def read() -> Iterator[Use]:
+    """The facts of `….facts.get("name")`, `….facts.pop("name")` and `….facts["name"]`."""
+    for file, nodes in sources(*READERS):
+        holds = FACTS_OF_A_TURN if file.startswith("core/timeline") else FACTS_OF_AN_ENTRY
+        for node in nodes:
+            if isinstance(node, ast.Subscript):
+                holder, key = node.value, node.slice
+            elif (
+                isinstance(node, ast.Call)
+                and isinstance(node.func, ast.Attribute)
+                and node.func.attr in {"get", "pop"}
+                and node.args
+            ):
+                holder, key = node.func.value, node.args[0]
+            else:
+                continue
+            if isinstance(key, ast.Constant) and holds.search(ast.unparse(holder)):
+                yield Use(f"{file}:{node.lineno}", None, str(key.value))
+
+
+def test_a_fact_that_is_written_is_one_of_its_kind_and_every_fact_is_written() -> None:
+    used = list(written())
+    assert len(used) > 50
+    assert [
+        use for use in used if use.name is not None and use.name not in FACTS[Kind(use.kind)]
+    ] == []
+    found = {(use.kind, use.name) for use in used}
+    # A failure's are those of a payload, and a gateway's are read from its log by the table.
+    own = RECORDED - GATEWAY
+    wanted = {(kind, name) for kind in own - {Kind.ERROR} for name in FACTS[kind]}
+    waits = {(Kind.ANSWER, name) for name in FACTS_OF_SILENCE.values()}
+    assert wanted - found == {(Kind.PROMPT, "traceparent"), *waits}
+    assert {kind for kind, _ in found} >= own
+
+
+def test_a_fact_that_is_read_or_listed_is_one_of_some_kind() -> None:
+    of_any_kind = frozenset().union(*FACTS.values())
+    used = list(read())
+    assert len(used) > 60
+    assert [use for use in used if use.name not in of_any_kind] == []
+    for names in (
+        [name for name, _ in summary._QUOTED],
+        documents.LEFT_TO_JSON,
+        spans._END_FACTS,
+        journal._NAMED,
+        entries._TEXT,
+    ):
+        assert {*names} <= of_any_kind
