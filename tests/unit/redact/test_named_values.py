@@ -2,20 +2,12 @@
 
 from __future__ import annotations
 
-import json
-from typing import TYPE_CHECKING
-
-import pytest
-
 from lastword.core.redact.named_values import redact_named
-from lastword.core.redact.redactor import redact_json, redact_text
+from lastword.core.redact.redactor import redact_text
 from lastword.core.redact.shapes import REDACTED
 from tests.kit.canaries import PLAIN, fake
-from tests.kit.places import ROOT
+from tests.kit.places import TESTS
 from tests.kit.rows import every
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 NAMES = (
     *("GITHUB_TOKEN", "NPM_TOKEN", "DB_PASS", "MYSQL_PWD", "PGPASSWORD", "AWS_SECRET_ACCESS_KEY"),
@@ -41,9 +33,7 @@ def test_a_variable_whose_name_indicates_a_secret_loses_its_value(value: str, fo
 @every(
     "text",
     [
-        f'{{"npmToken": "{PLAIN}"}}',
         f"registry.npm_token = {PLAIN}",
-        f"//registry.example/:_authToken={PLAIN}",
         f"smtp.pass: {PLAIN}",
         f"db_pwd => {PLAIN}",
         f"ACME_PAT = {PLAIN}",
@@ -62,9 +52,9 @@ def test_a_name_in_other_letters_gives_away_a_value_that_is_not_a_word(text: str
     assert "blank" not in redacted
 
 
-@pytest.mark.parametrize("name", ["DB_PASS", "MYSQL_ROOT_PASSWORD", "SMTP_PWD"])
-def test_a_password_may_be_a_number(name: str) -> None:
-    assert redact_text(f"{name}=123456 run") == f"{name}={REDACTED} run"
+def test_a_password_may_be_a_number() -> None:
+    for name in ("DB_PASS", "MYSQL_ROOT_PASSWORD", "SMTP_PWD"):
+        assert redact_text(f"{name}=123456 run") == f"{name}={REDACTED} run"
 
 
 @every(
@@ -88,32 +78,29 @@ def test_a_password_may_be_a_number(name: str) -> None:
         "auth: required; cookies: none; key: Enter",
         "the token is expired, the key=",
         "_1_2=abc",
+        # Code:
+        "interface A { apiKey: string; password?: string }",
+        "secret: Secret<String>, password: Option<SecretString>",
+        "apiKey: Optional[str] = None",
+        'api_key=os.environ["OPENAI_API_KEY"]',
+        'api_key=os.getenv("OPENAI_API_KEY")',
+        "apiKey: process.env.OPENAI_API_KEY,",
+        "token = get_token(user)",
+        "token = self._token",
+        "password = getpass.getpass()",
+        'password = request.getParameter("password");',
+        "password=$DB_PASSWORD password: ${DB_PASSWORD}",
+        "git@github.com:acme/widgets.git",
+        "ENV NODE_ENV production",
+        "set -euo pipefail",
+        "- name: LANG\n  value: en_GB.UTF-8",
+        "src/token/key.py:12: max_tokens=4096",
+        "token SemicolonToken, password AuthenticationFilter",
+        "type ApiKey = string;",
     ],
 )
 def test_a_name_that_only_resembles_a_secrets_keeps_its_value(text: str) -> None:
     assert redact_text(text) == text
-
-
-def test_members_are_dropped_by_their_names_and_honest_ones_stay() -> None:
-    value = {
-        "GITHUB_TOKEN": "hunter2x",
-        "DB_PASS": "letters",
-        "npmToken": PLAIN,
-        "env": [{"name": "ACME_PAT", "value": PLAIN}, {"name": "LANG", "value": "en_GB.UTF-8"}],
-        "nextToken": "page2page2",
-        "primaryKey": "user_id_12",
-        "NEW_TOKEN": None,
-        "MAX_TOKEN": 4096,
-        "accessToken": 5,
-        "x" * 200 + "_TOKEN": "kept since nobody names a variable so",
-    }
-    redacted = redact_json(value)
-    assert PLAIN not in json.dumps(redacted)
-    assert redacted["GITHUB_TOKEN"] == redacted["DB_PASS"] == redacted["accessToken"] == REDACTED
-    assert redacted["env"][1] == value["env"][1]  # type: ignore[index]
-    assert [redacted[name] for name in ("nextToken", "primaryKey", "NEW_TOKEN", "MAX_TOKEN")] == [
-        *("page2page2", "user_id_12", None, 4096)
-    ]
 
 
 @every(
@@ -138,57 +125,23 @@ def test_a_password_in_a_command_is_redacted(text: str, expected: str) -> None:
     assert redact_text(text) == expected
 
 
-def lock_files() -> Iterator[str]:
-    yield from (line for line in (ROOT / "tests/requirements.txt").read_text().splitlines())
-    for path in ("tests/interop/package-lock.json", "tests/interop/agents/package-lock.json"):
-        yield from (ROOT / path).read_text().splitlines()
-
-
 def test_hashes_of_lock_files_and_honest_lines_stay() -> None:
-    lines = [*lock_files(), *(ROOT / "tests/kit/honest_lines.txt").read_text().splitlines()]
+    files = ("requirements.txt", "interop/package-lock.json", "interop/agents/package-lock.json")
+    texts = [(TESTS / name).read_text() for name in (*files, "kit/honest_lines.txt")]
+    lines = [line for text in texts for line in text.splitlines()]
     assert len(lines) > 1000
     assert [line for line in lines if redact_text(line) != line and "@" not in line] == []
 
 
-CODE = (
-    "interface A { apiKey: string; password?: string }",
-    "secret: Secret<String>, password: Option<SecretString>",
-    "apiKey: Optional[str] = None",
-    'api_key=os.environ["OPENAI_API_KEY"]',
-    'api_key=os.getenv("OPENAI_API_KEY")',
-    "apiKey: process.env.OPENAI_API_KEY,",
-    "token = get_token(user)",
-    "token = self._token",
-    "password = getpass.getpass()",
-    'password = request.getParameter("password");',
-    "password=$DB_PASSWORD password: ${DB_PASSWORD}",
-    "git@github.com:acme/widgets.git",
-    "ENV NODE_ENV production",
-    "set -euo pipefail",
-    "- name: LANG\n  value: en_GB.UTF-8",
-    "src/token/key.py:12: max_tokens=4096",
-    "token SemicolonToken, password AuthenticationFilter",
-    "type ApiKey = string;",
-)
-
-
-@every("text", CODE)
-def test_code_that_only_speaks_of_secrets_stays(text: str) -> None:
-    assert redact_text(text) == text
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
+def test_a_value_that_a_sentence_quotes_is_removed() -> None:
+    for text in (
         "Incorrect API key provided: {}. You can find yours",
         "API key '{}' is invalid",
         'token "{}" expired',
         "the password is {}",
         "password {} rejected",
-    ],
-)
-def test_a_value_that_a_sentence_quotes_is_removed(text: str) -> None:
-    assert redact_text(text.format("qTzu8jzPde0IgxLd")) == text.format(REDACTED)
+    ):
+        assert redact_text(text.format("qTzu8jzPde0IgxLd")) == text.format(REDACTED)
 
 
 def test_a_value_is_redacted_once_and_its_surroundings_stay() -> None:

@@ -1,10 +1,18 @@
-"""Printable text: nothing that a terminal would obey is left, and JSON means what it meant."""
+"""Text made fit to be shown: printable, for JSON as well, and cut to so many bytes."""
 
 from __future__ import annotations
 
 import json
 
+import msgspec
+import pytest
+
+from lastword.core.classify import Verdict
+from lastword.core.failure.taxonomy import ErrorType
+from lastword.core.failure.wording import compose
 from lastword.core.redact.printable import one_line, printable, printable_json
+from lastword.core.redact.redactor import Redactor
+from lastword.core.redact.truncate import ends_to_bytes, to_bytes
 from tests.kit.rows import every
 
 OBEYED = ["\x1b", "\x07", "\x9b", "\x85", "\r", "\x08", "\u202e", "\u2066", "\u200f", "\u2028"]
@@ -27,3 +35,31 @@ def test_json_is_escaped_and_means_the_same(mark: str) -> None:
     told = printable_json(json.dumps(value, ensure_ascii=False, indent=2))
     assert mark not in told
     assert json.loads(told) == value
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["abcdefgh " * 500, "äöüß " * 500, '"\\\n' * 500, "x\ud83d" * 600],
+    ids=["letters", "two bytes a letter", "escapes", "half of a pair"],
+)
+def test_a_long_text_fits_its_bytes_as_json_and_says_that_it_is_cut(text: str) -> None:
+    for limit in (100, 1000):
+        cut = to_bytes(text, limit)
+        # An escape may take six bytes, and is counted so.
+        assert limit // 7 < len(msgspec.json.encode(cut)) - 2 <= limit
+        assert cut.endswith("(cut)")
+    cut = ends_to_bytes("begin " + text + " end", 300)
+    assert cut.startswith("begin ")
+    assert cut.endswith(" end")
+    assert len(msgspec.json.encode(cut)) - 2 <= 300
+    assert to_bytes("all of it", 100) == ends_to_bytes("all of it", 100) == "all of it"
+
+
+def test_a_secret_is_redacted_before_it_is_cut() -> None:
+    secret = "correct horse battery staple " * 3
+    verdict = Verdict(
+        type=ErrorType.UNKNOWN, retryable=False, rule="", provider_code="x" * 100 + secret
+    )
+    error = compose(verdict, phase=None, retry_safety=None, redact=Redactor((secret,)))
+    assert error.provider_code is not None
+    assert "correct" not in error.provider_code
