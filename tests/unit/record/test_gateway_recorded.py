@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from lastword.core.timeline.entry import Entry, Kind, Level
 from lastword.record import reader
 from lastword.record.recorder import HOUR_SECONDS, MAX_HOURLY, HourlyBounds, Recorder
-from lastword.record.run import Run
 from lastword.record.run_file import RunFile
 from lastword.record.trends import gateway_period
 from tests.kit.recording import (
     FOR_EVER,
-    GONE_PID,
     HOUR_MS,
     Book,
     Carrier,
@@ -25,12 +25,13 @@ from tests.kit.recording import (
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from lastword.record.run import Run
+
 BEGAN = now_ms() - HOUR_MS
 
 
 def held_run(run_id: str, at_ms: int = BEGAN) -> Run:
-    run = a_run(run_id, at_ms=at_ms)
-    return Run(**{name: getattr(run, name) for name in run.__struct_fields__} | {"door": "gateway"})
+    return replace(a_run(run_id, at_ms=at_ms), door="gateway")
 
 
 def turns(run_id: str, at_ms: int, session: str = "1", how: str = "new") -> tuple[Run, Book]:
@@ -91,21 +92,17 @@ def test_a_session_that_was_taken_over_is_listed_before_its_next_turn(tmp_path: 
         assert [p.run_id for p in reader.with_earlier_parts(record, latest)] == ["01A", "01B"]
 
 
-def test_a_session_is_found_although_only_its_takeover_is_recorded(tmp_path: Path) -> None:
-    path = write(tmp_path, holds(BEGAN, Kind.HOLDER_DIED), held_run("01A"))
-    with reader.reading(str(path)) as record:
-        (part,) = reader.find(record, "1")
-        assert reader.with_earlier_parts(record, part) == [part]
-        assert reader.turns_of(record, part) == []
-
-
-def test_a_holders_incident_leads_to_its_session(tmp_path: Path) -> None:
+def test_a_session_of_which_only_the_takeover_is_recorded_is_found_by_it_and_its_incident(
+    tmp_path: Path,
+) -> None:
     book = holds(BEGAN)
     book.note(Kind.HOLDER_DIED, "1", incident_id="01A-h1")
     path = write(tmp_path, book, held_run("01A"))
     with reader.reading(str(path)) as record:
-        (part,) = reader.find(record, "01A-h1")
-    assert part.session_id == "1"
+        (part,) = reader.find(record, "1")
+        assert reader.find(record, "01A-h1") == [part]
+        assert reader.with_earlier_parts(record, part) == [part]
+        assert reader.turns_of(record, part) == []
 
 
 def test_two_sessions_with_the_same_id_are_distinguished_by_the_gateways_names(
@@ -144,7 +141,9 @@ def test_sessions_events_are_summed_and_absent_without_any(tmp_path: Path) -> No
     book.note(Kind.SESSION_RESTORED, "1", history="none")
     book.note(Kind.SESSION_RESTORED, "1", history="full")
     book.note(Kind.SESSION_ENDED, "1", cause="idle")
-    path = write(tmp_path, book, held_run("01A"))
+    write(tmp_path, book, held_run("01A"))
+    # What a run without a gateway has is not counted.
+    path = write(tmp_path, holds(BEGAN, Kind.VIEWER_CAME), a_run("01B"))
     with reader.reading(str(path)) as record:
         found = gateway_period(reader.gateway_entries(record, BEGAN, now_ms()))
         assert gateway_period(reader.gateway_entries(record, 0, BEGAN)) is None
@@ -157,41 +156,28 @@ def test_sessions_events_are_summed_and_absent_without_any(tmp_path: Path) -> No
     assert found.sessions_ended == {"idle": 1}
 
 
-def test_a_run_without_a_gateway_is_not_counted(tmp_path: Path) -> None:
-    path = write(tmp_path, holds(BEGAN, Kind.VIEWER_CAME), a_run("01A", pid=GONE_PID))
-    with reader.reading(str(path)) as record:
-        assert list(reader.gateway_entries(record, 0, now_ms())) == []
-
-
-def came(at: float, kind: Kind = Kind.VIEWER_CAME) -> Entry:
-    return Entry(kind=kind, at_seconds=at, session_id="1")
-
-
 def test_an_hours_entries_are_bounded_but_failures_are_kept_and_the_rest_counted() -> None:
     carrier = Carrier()
     recorder = Recorder(lambda: carrier, HourlyBounds())
     recorder.keep()
     recorder.keep()
+
+    def happens(at: float, kind: Kind = Kind.VIEWER_CAME) -> None:
+        recorder.record(Entry(kind=kind, at_seconds=at, session_id="1"))
+
     for number in range(1000):
-        recorder.record(came(number))
-    recorder.record(came(1000.0, Kind.HOLDER_DIED))
+        happens(number)
+    happens(1000.0, Kind.HOLDER_DIED)
     recorder.flush()
     assert len(carrier.rows) == MAX_HOURLY + 1
     assert carrier.rows[-1].level == Level.ERROR
-    recorder.record(came(HOUR_SECONDS))
+    happens(HOUR_SECONDS)
     recorder.flush()
     omitted, first = carrier.rows[-2:]
     assert omitted.facts == {"count": 760, "kinds": {"viewer_came": 760}}
     assert first.kind == Kind.VIEWER_CAME
-    recorder.close()
-    assert carrier.rows[-1] == first
-
-
-def test_entries_left_out_of_the_last_hour_are_counted_at_the_end() -> None:
-    carrier = Carrier()
-    recorder = Recorder(lambda: carrier, HourlyBounds())
-    recorder.keep()
-    for number in range(MAX_HOURLY + 5):
-        recorder.record(came(number))
+    # Those of the last hour are counted at the end, if any were left out.
+    for _ in range(MAX_HOURLY + 4):
+        happens(HOUR_SECONDS + 1)
     recorder.close()
     assert carrier.rows[-1].facts == {"count": 5, "kinds": {"viewer_came": 5}}

@@ -42,6 +42,10 @@ def test_runs_are_deleted_when_they_are_too_old(tmp_path: Path) -> None:
         parts, _ = reader.latest_parts(record, 10)
     assert [part.session_id for part in parts] == ["now", "1-days", "29-days"]
     assert count(path) == 9
+    old = a_run("01OLD", at_ms=now_ms() - 9 * DAY_MS)  # as is then each of them
+    limits = Limits(days=0.5, size_bytes=1)
+    path = write(tmp_path / "all", a_book(1, began_ms=old.started_epoch_ms), old, limits=limits)
+    assert count(path) == count(path, "runs") == 0
 
 
 def test_the_oldest_runs_are_deleted_when_the_store_is_too_large(tmp_path: Path) -> None:
@@ -60,13 +64,6 @@ def test_the_oldest_runs_are_deleted_when_the_store_is_too_large(tmp_path: Path)
     kept = [part.session_id for part in parts]
     assert kept[0] == "now"
     assert kept[1:] == [f"s{number}" for number in range(39, 40 - len(kept), -1)]
-
-
-def test_a_store_of_runs_that_are_all_too_old_is_emptied(tmp_path: Path) -> None:
-    book = a_book(1, began_ms=now_ms() - 9 * DAY_MS)
-    run = a_run(at_ms=book.began_ms)
-    path = write(tmp_path, book, run, limits=Limits(days=1, size_bytes=1))
-    assert count(path) == count(path, "runs") == 0
 
 
 def test_a_run_that_went_while_it_was_idle_writes_into_no_other_run(tmp_path: Path) -> None:
@@ -148,31 +145,22 @@ def runs_in(folder: Path) -> list[str]:
     return sorted(file.name.partition("-")[0] for file in folder.iterdir())
 
 
-def test_an_endless_turn_keeps_its_beginning_and_end_and_counts_the_omitted() -> None:
-    entries = [Entry(kind=Kind.PROMPT, at_seconds=0.0, session_id="s", turn=1)]
-    entries += [
-        Entry(kind=Kind.FRAME_DROPPED, at_seconds=float(number), session_id="s", turn=1)
-        for number in range(1, 5_000)
-    ]
-    entries.append(Entry(kind=Kind.ANSWER, at_seconds=5000.0, session_id="s", turn=1))
-    rows = recorded(entries)
-    assert len(rows) == recorder.MAX_ENTRIES
-    (omitted,) = [row for row in rows if row.kind == Kind.OMITTED]
-    assert len(rows) - 1 + omitted.facts["count"] == len(entries)
-    assert omitted.facts["kinds"] == {"frame_dropped": omitted.facts["count"]}
-    assert (rows[0].kind, rows[-1].kind) == (Kind.PROMPT, Kind.ANSWER)
-    assert [row.at_seconds for row in rows] == sorted(row.at_seconds for row in rows)
-
-
-@pytest.mark.parametrize("length", [1, 383, 384, 385, 510, 511, 512, 513, 600])
-def test_a_turn_within_its_bound_is_kept_whole(length: int) -> None:
-    entries = [
-        Entry(kind=Kind.PROMPT, at_seconds=float(number), session_id="s", turn=1)
-        for number in range(length - 1)
-    ]
-    entries.append(Entry(kind=Kind.ERROR, at_seconds=float(length), session_id="s", turn=1))
-    rows = recorded(entries)
-    omitted = [row.facts["count"] for row in rows if row.kind == Kind.OMITTED]
+@pytest.mark.parametrize("length", [1, 383, 384, 385, 510, 511, 512, 513, 600, 5000])
+def test_a_turn_within_its_bound_is_kept_whole_and_a_longer_ones_ends_and_the_omitted_counted(
+    length: int,
+) -> None:
+    kinds = [Kind.PROMPT, *[Kind.FRAME_DROPPED] * (length - 2), Kind.ERROR][-length:]
+    rows = recorded([
+        Entry(kind=kind, at_seconds=float(number), session_id="s", turn=1)
+        for number, kind in enumerate(kinds)
+    ])  # fmt: skip
+    omitted = [row.facts for row in rows if row.kind == Kind.OMITTED]
     assert len(rows) <= recorder.MAX_ENTRIES
-    assert len(rows) - len(omitted) + sum(omitted) == length
-    assert bool(omitted) == (length > recorder.MAX_ENTRIES - 1)
+    assert (rows[0].kind, rows[-1].kind) == (kinds[0], kinds[-1])
+    assert [row.at_seconds for row in rows] == sorted(row.at_seconds for row in rows)
+    if length < recorder.MAX_ENTRIES:
+        assert (len(rows), omitted) == (length, [])
+    else:
+        left = length - recorder.MAX_ENTRIES + 1
+        assert len(rows) == recorder.MAX_ENTRIES
+        assert omitted == [{"count": left, "kinds": {"frame_dropped": left}}]

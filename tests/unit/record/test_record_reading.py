@@ -1,17 +1,19 @@
-"""What the reader gives of what the real writer wrote."""
+"""What the reader gives of what the real writer wrote, and what is summed of it."""
 
 from __future__ import annotations
 
 import os
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 import pytest
 
-from lastword.core.timeline.entry import Kind
+from lastword.core.timeline.entry import Entry, Kind
 from lastword.errors import StoreError
 from lastword.record import reader, trends
+from lastword.record.reader import RecordedEntry
+from lastword.record.trends import WaitTotals, waits_of
 from tests.kit.recording import DAY_MS, GONE_PID, HOUR_MS, Book, a_book, a_run, now_ms, write
 
 if TYPE_CHECKING:
@@ -82,30 +84,26 @@ def test_a_session_is_found_by_its_beginning_its_run_and_its_incident(tmp_path: 
     assert found("%") == found("_") == found("zz") == []
 
 
-def test_a_restored_session_has_all_its_parts(tmp_path: Path) -> None:
-    began = now_ms() - 5 * HOUR_MS
-    for number, how in enumerate(("new", "load", "resume")):
-        book = Book(began + number * HOUR_MS)
-        book.created("s", how)
-        book.ok("s", 1)
-        write(tmp_path, book, a_run(f"01RUN{number}", at_ms=book.began_ms))
-    with reader.reading(str(tmp_path / "record.db")) as record:
-        (part,) = reader.find(record, "s")
-        parts = reader.with_earlier_parts(record, part)
-    assert [each.run_id for each in parts] == ["01RUN0", "01RUN1", "01RUN2"]
-
-
-def test_a_session_whose_id_is_reused_is_another(tmp_path: Path) -> None:
-    for number in range(3):
-        book = Book(now_ms() - (3 - number) * HOUR_MS)
-        book.created("1")
+@pytest.mark.parametrize(
+    ("hows", "parts", "first"),
+    [
+        (("new", "load", "resume"), ["01RUN0", "01RUN1", "01RUN2"], ["01RUN0"]),
+        (("new", "new", "new"), ["01RUN2"], ["01RUN0"]),  # its id is used again for another
+    ],
+    ids=["restored", "another"],
+)
+def test_a_restored_session_has_all_its_parts(
+    tmp_path: Path, hows: tuple[str, ...], parts: list[str], first: list[str]
+) -> None:
+    for number, how in enumerate(hows):
+        book = Book(now_ms() - (5 - number) * HOUR_MS)
+        book.created("1", how)
         book.ok("1", 1)
         write(tmp_path, book, a_run(f"01RUN{number}", at_ms=book.began_ms))
     with reader.reading(str(tmp_path / "record.db")) as record:
-        latest = reader.with_earlier_parts(record, reader.find(record, "1")[0])
-        first = reader.with_earlier_parts(record, reader.find(record, "01RUN0/1")[0])
-    assert [each.run_id for each in latest] == ["01RUN2"]
-    assert [each.run_id for each in first] == ["01RUN0"]
+        for name, wanted in (("1", parts), ("01RUN0/1", first)):
+            (part,) = reader.find(record, name)
+            assert [p.run_id for p in reader.with_earlier_parts(record, part)] == wanted
 
 
 def test_failures_outside_of_turns_are_found_by_time(tmp_path: Path) -> None:
@@ -124,10 +122,14 @@ def test_failures_outside_of_turns_are_found_by_time(tmp_path: Path) -> None:
     assert [each.entry.facts["type"] for each in early] == ["auth"]
 
 
-def test_a_reader_sees_a_consistent_snapshot(tmp_path: Path) -> None:
-    book = Book()
-    book.ok("s1", 1)
+def test_a_reader_sees_a_consistent_snapshot_and_writes_nothing(tmp_path: Path) -> None:
+    book = a_book(1)
     path = write(tmp_path, book)
+    files = (path.read_bytes(), sorted(os.listdir(tmp_path)))
+    with reader.reading(str(path)) as record, pytest.raises(Exception, match="readonly") as caught:
+        record.execute("DELETE FROM turns")
+    assert "attempt to write" in str(caught.value)
+    assert (path.read_bytes(), sorted(os.listdir(tmp_path))) == files
     with reader.reading(str(path)) as record:
         before = reader.last_id(record)
         write(tmp_path, book, a_run("01RUNB"))
@@ -136,22 +138,9 @@ def test_a_reader_sees_a_consistent_snapshot(tmp_path: Path) -> None:
         assert len(reader.entries_after(record, before)) == len(book.rows)
 
 
-def test_reading_writes_nothing_into_the_store(tmp_path: Path) -> None:
-    book = Book()
-    book.ok("s1", 1)
-    path = write(tmp_path, book)
-    before = (path.read_bytes(), sorted(os.listdir(tmp_path)))
-    with reader.reading(str(path)) as record, pytest.raises(Exception, match="readonly") as caught:
-        record.execute("DELETE FROM turns")
-    assert "attempt to write" in str(caught.value)
-    assert (path.read_bytes(), sorted(os.listdir(tmp_path))) == before
-
-
 def test_an_entry_of_an_unknown_kind_is_reported(tmp_path: Path) -> None:
-    book = Book()
-    book.ok("s1", 1)
-    row = msgspec.structs.replace(book.rows[1], kind="telepathy")
-    book.rows[1] = row
+    book = a_book(1)
+    book.rows[1] = msgspec.structs.replace(book.rows[1], kind="telepathy")
     path = write(tmp_path, book)
     with (
         pytest.raises(StoreError, match="a newer lastword wrote it"),
@@ -174,9 +163,8 @@ def test_an_entry_of_an_unknown_kind_is_reported(tmp_path: Path) -> None:
 def test_a_run_is_alive_while_its_own_process_runs(
     tmp_path: Path, pid: int, began_ms: int, ended: bool, alive: bool
 ) -> None:
-    book = Book(began_ms)
-    book.ok("s1", 1)
-    path = write(tmp_path, book, a_run(pid=pid, at_ms=began_ms), ended=ended)
+    run = a_run(pid=pid, at_ms=began_ms)
+    path = write(tmp_path, a_book(1, began_ms=began_ms), run, ended=ended)
     with reader.reading(str(path)) as record:
         assert reader.is_alive(reader.run_of(record, 1)) is alive
 
@@ -189,8 +177,7 @@ def test_a_percentile_is_a_duration_that_was_measured() -> None:
 
 
 def test_a_turn_that_still_runs_does_not_count_against_the_answers(tmp_path: Path) -> None:
-    book = Book()
-    book.ok("s1", 1)
+    book = a_book(1)
     book.note(Kind.PROMPT, "s1", 2)
     path = write(tmp_path, book)
     with reader.reading(str(path)) as record:
@@ -214,3 +201,26 @@ def test_a_record_is_read_from_a_folder_with_an_undecodable_name(tmp_path: Path)
     write(folder, a_book(1))
     with reader.reading(str(folder / "record.db")) as record:
         assert len(reader.latest_parts(record, 9)[0]) == 1
+
+
+def entry(kind: Kind, at: float, **facts: Any) -> RecordedEntry:
+    made = Entry(kind=kind, at_seconds=at, session_id="s", turn=1, facts=facts)
+    return RecordedEntry(id=1, run=1, at_epoch_ms=0, level="info", entry=made)
+
+
+def test_each_wait_is_attributed() -> None:
+    assert waits_of([
+        entry(Kind.PROMPT, 0.0),
+        entry(Kind.TOOL_STARTED, 1.0),
+        entry(Kind.TOOL_STARTED, 2.0),
+        entry(Kind.TOOL_ENDED, 3.0),
+        entry(Kind.TOOL_ENDED, 6.0),
+        entry(Kind.TOOL_ENDED, 9.0),
+        entry(Kind.ASKED, 10.0),
+        entry(Kind.USER_ANSWERED, 14.0),
+        entry(Kind.TOOL_STARTED, 20.0),
+        entry(Kind.ERROR, 22.0, provider_seconds=48, agent_seconds=3, tool_seconds=1),
+    ]) == WaitTotals(provider=48.0, tool=8.0, agent=3.0, user=4.0)  # fmt: skip
+    # A question that is left open does not count for the next turn.
+    left = [entry(Kind.ASKED, 1.0), entry(Kind.PROMPT, 90.0), entry(Kind.ANSWER, 99.0)]
+    assert waits_of(left) == WaitTotals()

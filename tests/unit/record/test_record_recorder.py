@@ -29,44 +29,33 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-def an_entry(kind: Kind, number: int = 0, session: str | None = None) -> Entry:
-    turn = 1 if session else None
-    return Entry(kind=kind, at_seconds=float(number), session_id=session, turn=turn)
-
-
 def test_no_recording_begins_before_anything_is_worth_it() -> None:
     begun: list[Carrier] = []
     one = Recorder(lambda: begun.append(Carrier()) or begun[-1])
+    none = Recorder(lambda: None)  # where it cannot begin, the session continues
     for number in range(1000):
-        one.record(an_entry(Kind.FRAME_DROPPED, number))
-        one.flush()
+        for recorder_ in (one, none):
+            recorder_.record(Entry(kind=Kind.FRAME_DROPPED, at_seconds=float(number)))
+            recorder_.flush()
     assert begun == []
-    one.record(an_entry(Kind.ERROR, 1000))
-    one.flush()
+    for recorder_ in (one, none):
+        recorder_.record(Entry(kind=Kind.ERROR, at_seconds=1000.0))
+        recorder_.flush()
+    none.close()
     (carrier,) = begun
     assert carrier.rows[-1].kind == Kind.ERROR
     # What was early, and what the bound had kept back for the end.
     assert len(carrier.rows) <= recorder.MAX_EARLY + recorder.MAX_ENTRIES - 384
 
 
-def test_a_session_continues_without_a_recorder_process() -> None:
-    one = Recorder(lambda: None)
-    for number in range(3):
-        one.record(an_entry(Kind.PROMPT, number, "s"))
-        one.flush()
-    one.close()
-
-
 @pytest.mark.no_cover
 def test_turns_beyond_the_number_that_is_followed_lose_no_entry() -> None:
-    sessions = [f"s{number}" for number in range(recorder.MAX_STRETCHES + 50)]
     entries = [
-        an_entry(Kind.PROMPT if number == 0 else Kind.FRAME_DROPPED, number, session)
-        for session in sessions
-        for number in range(400)
+        Entry(kind=kind, at_seconds=float(number), session_id=f"s{session}", turn=1)
+        for session in range(recorder.MAX_STRETCHES + 50)
+        for number, kind in enumerate([Kind.PROMPT, *[Kind.FRAME_DROPPED] * 399])
     ]
-    rows = recorded(entries)
-    assert len(rows) == len(entries)
+    assert len(recorded(entries)) == len(entries)
 
 
 def test_the_time_of_day_follows_a_clock_that_is_set(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,6 +8,7 @@ import sqlite3
 import stat
 from contextlib import closing, suppress
 from typing import TYPE_CHECKING
+from unittest.mock import Mock
 
 import pytest
 
@@ -18,7 +19,6 @@ from lastword.record.run_file import RunFile
 from tests.kit.recording import FOR_EVER, a_book, a_run, count, stored, write
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from pathlib import Path
 
 
@@ -39,15 +39,19 @@ def test_the_record_is_private(tmp_path: Path) -> None:
     assert {stat.S_IMODE(each.stat().st_mode) for each in (folder, folder / "runs")} == {0o700}
 
 
-def opened(path: str) -> None:
-    connection, _ = store.open_for_writing(path)
-    connection.close()
-
-
 def test_a_store_behind_a_link_to_nothing_is_made_for_its_user_alone(tmp_path: Path) -> None:
     (tmp_path / "record.db").symlink_to(tmp_path / "elsewhere.db")
-    opened(str(tmp_path / "record.db"))
+    store.open_for_writing(str(tmp_path / "record.db"))[0].close()
     assert stat.S_IMODE((tmp_path / "elsewhere.db").stat().st_mode) == 0o600
+
+
+def unread(folder: Path, turns: int, run: str = "01RUNA") -> str:
+    """Write a run's file, and leave it to others to bring it in; returns the store's path."""
+    path = str(folder / "record.db")
+    one = RunFile(path, a_run(run), FOR_EVER)
+    one.write(a_book(turns).rows)
+    one.close()
+    return path
 
 
 def test_entries_lost_to_a_broken_disk_are_counted(
@@ -68,9 +72,7 @@ def test_entries_lost_to_a_broken_disk_are_counted(
 
 
 def test_lines_that_a_disk_has_damaged_are_counted_and_the_others_read(tmp_path: Path) -> None:
-    one = RunFile(str(tmp_path / "record.db"), a_run(), FOR_EVER)
-    one.write(a_book(3).rows)
-    one.close()
+    unread(tmp_path, 3)
     (file,) = (tmp_path / "runs").iterdir()
     lines = file.read_bytes().splitlines(keepends=True)
     lines[2], lines[4] = b"\xff\x00" + lines[2][2:], lines[4].replace(b"[", b"{", 1)
@@ -84,37 +86,30 @@ def test_lines_that_a_disk_has_damaged_are_counted_and_the_others_read(tmp_path:
     assert [each.name for each in (tmp_path / "runs").iterdir()] == ["stray.jsonl"]
 
 
-def newer(connection: sqlite3.Connection) -> None:
-    connection.execute(f"PRAGMA user_version = {store.VERSION + 1}")
-
-
-def something_else(connection: sqlite3.Connection) -> None:
-    connection.execute("CREATE TABLE bookmarks (url)")
-    connection.execute("PRAGMA user_version = 0")
-    connection.execute("PRAGMA application_id = 0")
-
-
 @pytest.mark.parametrize(
-    ("makes", "why"),
+    ("script", "why"),
     [
-        (newer, "a newer lastword made it .* update lastword"),
-        (something_else, "a database of something else; name another folder"),
+        (
+            f"PRAGMA user_version = {store.VERSION + 1}",
+            "a newer lastword made it .* update lastword",
+        ),
+        (
+            "CREATE TABLE bookmarks (url); PRAGMA user_version = 0; PRAGMA application_id = 0",
+            "a database of something else; name another folder",
+        ),
     ],
+    ids=["newer", "something else"],
 )
 def test_a_foreign_file_in_the_stores_place_is_left_alone(
-    tmp_path: Path, makes: Callable[[sqlite3.Connection], None], why: str
+    tmp_path: Path, script: str, why: str
 ) -> None:
-    path = tmp_path / "record.db"
-    if makes is newer:
-        write(tmp_path, a_book())
+    path = write(tmp_path, a_book())
     with closing(sqlite3.connect(path)) as connection:
-        makes(connection)
+        connection.executescript(script)
     before = path.read_bytes()
     with pytest.raises(StoreError, match=why):
         store.open_for_reading(str(path))
-    one = RunFile(str(path), a_run("01OTHER"), FOR_EVER)
-    one.write(a_book().rows)
-    one.close()
+    unread(tmp_path, 3, "01OTHER")
     with pytest.raises(StoreError, match=why):
         stored(tmp_path)
     assert path.read_bytes() == before
@@ -163,51 +158,40 @@ def test_an_empty_store_says_so_and_is_left_alone(tmp_path: Path) -> None:
     assert os.listdir(tmp_path) == []
 
 
-def test_a_locked_store_is_reported_soon(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_locked_store_is_reported_soon_and_hides_no_new_entries(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(store, "BUSY_SECONDS", 0.1)
-    path = write(tmp_path, a_book())
-    with closing(sqlite3.connect(path)) as holder:
+    path = write(tmp_path, a_book(1))
+    unread(tmp_path, 2, "01OTHER")
+    with closing(sqlite3.connect(path, isolation_level=None)) as holder:
+        holder.execute("BEGIN IMMEDIATE")
+        with reader.reading(str(path)) as record:
+            assert reader.last_id(record) == 9
+        holder.execute("ROLLBACK")
         holder.execute("PRAGMA locking_mode = EXCLUSIVE")
         holder.execute("BEGIN EXCLUSIVE")
         with pytest.raises(StoreError, match="another process holds it; try again"):
             store.open_for_reading(str(path))
     with reader.reading(str(path)) as record:
         assert reader.last_id(record) == 9
+    assert count(path) == 9
 
 
 def test_reading_creates_nothing_in_another_users_folder(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    one = RunFile(str(tmp_path / "record.db"), a_run(), FOR_EVER)
-    one.write(a_book(2).rows)
-    one.close()
+    path = unread(tmp_path, 2)
     monkeypatch.setattr(files, "is_own", lambda _: False)
-    with reader.reading(str(tmp_path / "record.db")) as record:
+    with reader.reading(path) as record:
         assert reader.last_id(record) == 6
-    assert [each.name for each in tmp_path.iterdir()] == ["runs"]
-
-
-def test_a_locked_store_does_not_hide_new_entries(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(store, "BUSY_SECONDS", 0.05)
-    path = write(tmp_path, a_book(1))
-    one = RunFile(str(path), a_run("01OTHER"), FOR_EVER)
-    one.write(a_book(2).rows)
-    one.close()
-    with closing(sqlite3.connect(path, isolation_level=None)) as holder:
-        holder.execute("BEGIN IMMEDIATE")
-        with reader.reading(str(path)) as record:
-            assert reader.last_id(record) == 9
-    assert count(path) == 9
+    assert os.listdir(tmp_path) == ["runs"]
 
 
 def test_entries_are_not_imported_twice_if_tidying_fails(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def held(*_: object) -> None:
-        raise sqlite3.OperationalError("database is locked")
-
-    monkeypatch.setattr(paths, "keep_within", held)
+    locked = Mock(side_effect=sqlite3.OperationalError("database is locked"))
+    monkeypatch.setattr(paths, "keep_within", locked)
     write(tmp_path, a_book(2))
     assert count(tmp_path / "record.db") == 6
