@@ -10,10 +10,8 @@ from websockets.frames import Frame as WebSocketFrame
 from websockets.frames import Opcode
 from websockets.streams import StreamReader
 
-from lastword.core.protocol import jsonrpc
 from lastword.gateway import wire
 from lastword.gateway.settings.values import HolderSettings
-from lastword.gateway.viewing import access
 from lastword.gateway.viewing.frames import (
     number_of,
     question_id,
@@ -72,30 +70,6 @@ def test_an_invalid_cursor_is_refused_in_words(value: object) -> None:
 def test_a_cursor_is_read() -> None:
     cursor = cursor_of({"epoch": "e", "seq": 0})
     assert (cursor.epoch, cursor.seq) == ("e", 0)
-
-
-def test_an_unattended_answer_rejects_once_if_possible_and_cancels_otherwise() -> None:
-    method = "session/request_permission"
-
-    def outcome(options: object) -> object:
-        asked = jsonrpc.request(b"1", method, {"options": options})
-        return jsonrpc.loads(access.answer_of_nobody(method, asked))["result"]["outcome"]
-
-    rejects = {"kind": "reject_once", "optionId": "no"}
-    assert outcome([{"kind": "allow_once", "optionId": "yes"}, rejects]) == {
-        "outcome": "selected",
-        "optionId": "no",
-    }
-    for options in ([], None, [1], [{"kind": "reject_once"}], [{"kind": "allow_once"}]):
-        assert outcome(options) == {"outcome": "cancelled"}
-    error = jsonrpc.loads(access.answer_of_nobody("fs/read_text_file", b"{}"))["error"]
-    assert error["code"] == -32603
-
-
-def test_a_session_that_is_unknown_is_named_within_a_bound() -> None:
-    error = access.unknown_session("x" * 1000)
-    assert error["code"] == -32002
-    assert len(error["data"]["sessionId"]) == 200
 
 
 def test_the_agent_gets_the_clients_capabilities_without_its_files() -> None:

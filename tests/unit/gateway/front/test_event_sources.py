@@ -1,11 +1,11 @@
-"""Where events come from: files alone."""
+"""What a front finds in the folders of a gateway: events of sessions, and logs that are old."""
 
 from __future__ import annotations
 
 import asyncio
 import os
-import shutil
 import tempfile
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 from unittest import mock
@@ -21,6 +21,7 @@ from lastword.gateway.api.views import view_in
 from lastword.gateway.front.directory import NoSessionError, SessionSource
 from lastword.gateway.front.holders import Holders
 from lastword.gateway.log.entries import About, LogEntry, LogKind
+from lastword.gateway.log.files import LogLock, LogOwner
 from lastword.gateway.log.session_log import reading
 from lastword.gateway.log.sqlite import SqliteLog
 from lastword.gateway.settings.values import HolderSettings
@@ -35,36 +36,38 @@ SESSION = "s-1"
 @pytest.fixture
 def folder() -> Iterator[Path]:
     """The folders of a gateway, with the log of one session, which is being written."""
-    tmp_path = Path(tempfile.mkdtemp(prefix="lw-", dir="/tmp"))  # a socket's path is short
-    for name in ("run", "logs"):
-        (tmp_path / name).mkdir()
-    log = SqliteLog(str(tmp_path / "logs" / f"{wire.name_of(SESSION)}.db"))
-    log.remember("id", SESSION)
-    log.remember("params", jsonrpc.dumps({"cwd": "/w"}).decode())
-    for number in range(3):
-        log.append([LogEntry(LogKind.LIFE, number + 1, b"", About(word=f"w{number}"))])
-    tmp_path.joinpath("epoch").write_text(log.epoch)
-    KEPT.append(log)
-    yield tmp_path
-    while KEPT:
-        KEPT.pop().close()
-    shutil.rmtree(tmp_path)
+    with tempfile.TemporaryDirectory(prefix="lw-", dir="/tmp") as made:  # a socket's path is short
+        tmp_path = Path(made)
+        for name in ("run", "logs"):
+            (tmp_path / name).mkdir()
+        log = SqliteLog(str(tmp_path / "logs" / f"{wire.name_of(SESSION)}.db"))
+        log.remember("id", SESSION)
+        log.remember("params", jsonrpc.dumps({"cwd": "/w"}).decode())
+        for number in range(3):
+            log.append([LogEntry(LogKind.LIFE, number + 1, b"", About(word=f"w{number}"))])
+        KEPT.append(log)
+        yield tmp_path
+        while KEPT:
+            KEPT.pop().close()
 
 
 KEPT: list[SqliteLog] = []
 """Logs stay open for a test, as a holder's do."""
 
 
+def holders(folder: Path) -> Holders:
+    run, logs = str(folder / "run"), str(folder / "logs")
+    template = HolderSettings(name="", run_folder=run, log_folder=logs, command=[])
+    return Holders(template, mock.Mock())
+
+
 def source(folder: Path) -> SessionSource:
-    logs = str(folder / "logs")
-    template = HolderSettings(name="", run_folder=str(folder / "run"), log_folder=logs, command=[])
-    return SessionSource(Holders(template, mock.Mock()))
+    return SessionSource(holders(folder))
 
 
 @fused
 async def test_a_waiting_reader_of_a_file_is_notified_of_new_entries(folder: Path) -> None:
-    epoch = (folder / "epoch").read_text()
-    query = EventQuery(epoch=epoch, seq=3)
+    query = EventQuery(epoch=KEPT[0].epoch, seq=3)
     waiting = asyncio.create_task(source(folder).page(SESSION, query, 30.0))
     await asyncio.sleep(0)
     KEPT[0].append([LogEntry(LogKind.LIFE, 9, b"", About(word="later"))])
@@ -113,3 +116,25 @@ async def test_a_cached_ended_session_is_read_again_once_it_has_changed(
     log.close()
     changed, _ = await kept.ended(set())
     assert changed[0].head == 4
+
+
+DAY = 24 * 3600.0
+
+
+def test_logs_of_sessions_that_ended_long_ago_are_deleted_and_no_others(tmp_path: Path) -> None:
+    logs = tmp_path / "logs"
+    assert holders(tmp_path).forget_old(0.0, time.time()) == 0  # there are none yet
+    logs.mkdir()
+
+    def made(name: str, age: float) -> Path:
+        (logs / name).touch()
+        os.utime(logs / name, times=(time.time() - age,) * 2)
+        return logs / name
+
+    old = [made(f"old.db{end}", 8 * DAY) for end in ("", "-wal", "-shm")]
+    stay = [made("young.db", 6 * DAY), made("live.db", 8 * DAY), made("written.db", 8 * DAY)]
+    stay += [made("written.db-wal", 0), made("bad.db.broken-1", 80 * DAY)]
+    LogLock(str(logs / "live.db"), LogOwner())
+    assert holders(tmp_path).forget_old(7 * DAY, time.time()) == 1
+    assert not any(path.exists() for path in old)
+    assert all(path.exists() for path in stay)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import time
+from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 from urllib.parse import parse_qs, urlsplit
 
@@ -10,9 +12,11 @@ import pytest
 
 from lastword.errors import StoreError
 from lastword.gateway.front import tokens as links_module
+from lastword.gateway.front.doorkeeper import Doorkeeper, Refusal, Requester
 from lastword.gateway.front.tokens import (
     LINK_SECONDS,
     MAX_LINKS,
+    NOTIFIED_SECONDS,
     Grant,
     Keeper,
     Links,
@@ -20,11 +24,12 @@ from lastword.gateway.front.tokens import (
     address,
 )
 from lastword.gateway.viewing.reader import Role
+from tests.kit.patience import fused
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-GRANT = Grant(Role.OBSERVER, "s", 5)
+GRANT = Grant(Role.OBSERVER, "s")
 KEEPER = Keeper(b"k" * 32)
 
 
@@ -36,18 +41,16 @@ class Clock:
         return self.now
 
 
-def test_a_link_ends_with_the_key_of_its_time(tmp_path: Path) -> None:
-    code = Links(str(tmp_path), Clock(), KEEPER).make(GRANT)
-    with pytest.raises(TokenError):
-        Links(str(tmp_path), Clock(), Keeper(b"j" * 32)).take(code)
-    assert Links(str(tmp_path), Clock(), KEEPER).take(code) == GRANT
-
-
 def test_a_link_leads_in_once_by_whichever_front(tmp_path: Path) -> None:
     code = Links(str(tmp_path), Clock(), KEEPER).make(GRANT)
+    with pytest.raises(TokenError):  # it ends with the key of its time
+        Links(str(tmp_path), Clock(), Keeper(b"j" * 32)).take(code)
     assert Links(str(tmp_path), Clock(), KEEPER).take(code) == GRANT
     with pytest.raises(TokenError, match="has been used"):
         Links(str(tmp_path), Clock(), KEEPER).take(code)
+    told = urlsplit(address("https://gate.example/", code))
+    assert (told.netloc, told.path) == ("gate.example", "/")
+    assert parse_qs(told.query) == {"code": [code]}
 
 
 def test_a_link_expires_after_ten_minutes(tmp_path: Path) -> None:
@@ -59,12 +62,12 @@ def test_a_link_expires_after_ten_minutes(tmp_path: Path) -> None:
         links.take(code)
 
 
-@pytest.mark.parametrize("code", ["", "x", "../gateway.key", "x" * 100_000, "\udcff", "a/b"])
-def test_an_invalid_code_leads_nowhere(tmp_path: Path, code: str) -> None:
+def test_an_invalid_code_leads_nowhere(tmp_path: Path) -> None:
     links = Links(str(tmp_path), Clock(), KEEPER)
     links.make(GRANT)
-    with pytest.raises(TokenError):
-        links.take(code)
+    for code in ("", "x", "../gateway.key", "x" * 100_000, "\udcff", "a/b"):
+        with pytest.raises(TokenError):
+            links.take(code)
 
 
 def test_a_code_is_in_no_file_or_name_and_the_files_are_private(tmp_path: Path) -> None:
@@ -79,8 +82,7 @@ def test_unused_links_do_not_accumulate(tmp_path: Path, monkeypatch: pytest.Monk
     most = 20  # of a thousand, each is a file, and looks at all the others
     assert most < MAX_LINKS
     monkeypatch.setattr(links_module, "MAX_LINKS", most)
-    clock = Clock()
-    links = Links(str(tmp_path), clock, KEEPER)
+    links = Links(str(tmp_path), Clock(), KEEPER)
     for _ in range(3):
         links.make(GRANT)
     for each in (tmp_path / "links").iterdir():
@@ -90,16 +92,35 @@ def test_unused_links_do_not_accumulate(tmp_path: Path, monkeypatch: pytest.Monk
     assert links.take(kept[-1]) == GRANT
 
 
+def test_links_removed_at_the_same_time_do_not_prevent_making_one(tmp_path: Path) -> None:
+    clock = Clock()
+    links = Links(str(tmp_path), clock, KEEPER)
+    with ThreadPoolExecutor(8) as pool:
+        for _ in range(20):
+            clock.now += time.time()  # each one that waits is too old
+            codes = [*pool.map(lambda _: links.make(GRANT), range(16))]
+            assert len(set(codes)) == 16
+
+
 def test_an_unusable_folder_is_reported(tmp_path: Path) -> None:
     (tmp_path / "links").write_text("")
     with pytest.raises(StoreError, match="links cannot be used"):
         Links(str(tmp_path), Clock(), KEEPER).make(GRANT)
 
 
-def test_an_address_has_the_code_and_nothing_else() -> None:
-    told = urlsplit(address("https://gate.example/", "a-_b"))
-    assert (told.netloc, told.path, parse_qs(told.query)) == (
-        "gate.example",
-        "/",
-        {"code": ["a-_b"]},
-    )
+@fused
+async def test_links_in_notifications_wait_longer_and_displace_no_other(tmp_path: Path) -> None:
+    clock = Clock()
+    links = Links(str(tmp_path), clock, KEEPER)
+    notified = Links.notified(str(tmp_path), clock, KEEPER)
+    door = Doorkeeper(KEEPER, links=links, notified=notified)
+    here = Requester(peer="127.0.0.1", headers={"host": "127.0.0.1:7780"})
+    first, second, plain = notified.make(GRANT), notified.make(GRANT), links.make(GRANT)
+    clock.now += LINK_SECONDS + 1.0
+    assert await door.follow(here, first) == GRANT
+    for code in (first, plain):
+        with pytest.raises(Refusal):
+            await door.follow(here, code)
+    clock.now += NOTIFIED_SECONDS
+    with pytest.raises(Refusal):
+        await door.follow(here, second)

@@ -9,7 +9,6 @@ import pytest
 
 from lastword.gateway import wire
 from lastword.gateway.api.shapes import SessionState
-from lastword.gateway.fleet.errors import FleetError
 from lastword.gateway.fleet.replica import EMPTY, ReplicaBatch
 from lastword.gateway.fleet.services import FleetServices
 from lastword.gateway.front import fleet_sessions
@@ -18,12 +17,12 @@ from tests.kit.fleet.faulty_store import FaultyStore
 from tests.kit.fleet.leases_in_memory import owner
 from tests.kit.gateway.entries_made import end, out, said
 from tests.kit.patience import fused
+from tests.kit.rows import every
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from lastword.gateway.fleet.records import OwnerRecord
-    from lastword.gateway.fleet.replica import StreamEnd
     from lastword.gateway.front.directory import Directory
     from lastword.gateway.front.fleet_node import FleetNode
     from lastword.gateway.log.entries import LogEntry
@@ -80,56 +79,38 @@ def _at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(fleet_sessions, "SPREAD_SECONDS", 0.0)
 
 
+DONE = (said(1), out(), end(1))
+
+
+@every(
+    ("state", "head", "entries", "is_taken_over"),
+    [
+        (SessionState.IDLE, 0, (said(1), out()), True),  # a turn that the lease did not show yet
+        (SessionState.IDLE, 1, DONE, False),
+        (SessionState.IDLE, 4, DONE, True),  # the log lacks an entry of the lease's
+        (SessionState.RUNNING, 1, (said(1),), True),
+        (SessionState.RUNNING, 1, (said(1), end(1)), False),  # it ended since
+    ],
+)
 @fused
-async def test_a_turn_that_the_lease_did_not_show_yet_is_ended() -> None:
-    assert await TwoNodes().lose(SessionState.IDLE, 0, said(1), out()) == ["s"]
-
-
-@fused
-async def test_a_session_without_an_open_turn_is_left_as_it_is() -> None:
-    assert await TwoNodes().lose(SessionState.IDLE, 1, said(1), out(), end(1)) == []
-
-
-@fused
-async def test_a_log_that_is_unreadable_at_first_is_read_again(
-    monkeypatch: pytest.MonkeyPatch,
+async def test_a_session_is_taken_over_where_a_turn_is_open_or_entries_are_missing(
+    state: SessionState, head: int, entries: tuple[LogEntry, ...], *, is_taken_over: bool
 ) -> None:
-    nodes, last = TwoNodes(), FaultyStore.last
-    fails = [True, False]
-
-    async def read(store: FaultyStore, session_id: str) -> StreamEnd:
-        if fails.pop(0):
-            raise FleetError("away")
-        return await last(store, session_id)
-
-    monkeypatch.setattr(FaultyStore, "last", read)
-    assert await nodes.lose(SessionState.IDLE, 0, said(1)) == ["s"]
-    assert fails == []
+    assert await TwoNodes().lose(state, head, *entries) == ["s"] * is_taken_over
 
 
 @fused
-async def test_a_session_whose_log_lacks_entries_of_its_lease_is_taken_over() -> None:
-    assert await TwoNodes().lose(SessionState.IDLE, 4, said(1), out(), end(1)) == ["s"]
-
-
-@fused
-async def test_an_older_lease_of_restored_servers_does_not_hide_what_was_shown() -> None:
-    entries = (said(1), out(), end(1))
-    assert await TwoNodes().lose(SessionState.IDLE, 4, *entries, older_head=1) == ["s"]
-
-
-@fused
-async def test_a_session_whose_log_lacks_entries_that_were_listed_here_is_taken_over() -> None:
+async def test_what_was_shown_once_counts_although_the_last_lease_does_not_show_it() -> None:
+    # Servers that were restored show an older lease.
+    assert await TwoNodes().lose(SessionState.IDLE, 4, *DONE, older_head=1) == ["s"]
     nodes = TwoNodes()
     nodes.note_shown(wire.name_of("s"), owner("one", head=4).view)
-    assert await nodes.lose(SessionState.IDLE, 0, said(1), out(), end(1)) == ["s"]
+    assert await nodes.lose(SessionState.IDLE, 0, *DONE) == ["s"]
 
 
 @fused
-async def test_an_open_turn_that_the_lease_shows_is_ended() -> None:
-    assert await TwoNodes().lose(SessionState.RUNNING, 1, said(1)) == ["s"]
-
-
-@fused
-async def test_a_turn_that_ended_after_its_lease_was_published_is_left_as_it_is() -> None:
-    assert await TwoNodes().lose(SessionState.RUNNING, 1, said(1), end(1)) == []
+async def test_a_log_that_is_unreadable_at_first_is_read_again() -> None:
+    nodes = TwoNodes()
+    nodes.replicas.unreadable = 1
+    assert await nodes.lose(SessionState.IDLE, 0, said(1)) == ["s"]
+    assert nodes.replicas.unreadable == 0
