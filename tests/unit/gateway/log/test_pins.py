@@ -16,13 +16,12 @@ def seqs(*entries: LogEntry) -> list[int]:
     return [kept.seq for kept in pins.between(0, len(entries))]
 
 
-def test_the_last_update_of_each_kind_of_state_is_pinned() -> None:
+def test_the_last_update_of_each_kind_of_state_is_pinned_and_text_is_not() -> None:
     kinds = ("plan", "current_mode_update", "usage_update", "session_info_update")
     assert seqs(*map(out, kinds), out("plan")) == [2, 3, 4, 5]
-
-
-def test_text_is_not_pinned_as_state() -> None:
-    assert seqs(out("agent_message_chunk"), out("agent_thought_chunk"), out("user_said")) == []
+    invalid = LogEntry(LogKind.OUT, 1, b"{")
+    said_ = map(out, ("agent_message_chunk", "agent_thought_chunk", "user_said"))
+    assert seqs(*said_, invalid) == []
 
 
 def test_a_tool_call_is_pinned_with_its_last_update_until_it_ends() -> None:
@@ -32,28 +31,19 @@ def test_a_tool_call_is_pinned_with_its_last_update_until_it_ends() -> None:
     assert seqs(begins, goes_on, goes_on) == [1, 3]
     assert seqs(begins, goes_on, ends) == []
     assert seqs(goes_on) == []  # of a call that nobody has seen begin
-
-
-def test_the_oldest_of_too_many_open_tool_calls_are_unpinned() -> None:
     many = [out("tool_call", toolCallId=f"t{n}") for n in range(2 * MAX_TOOLS + 5)]
     assert seqs(*many)[0] == 6
 
 
-def test_a_question_is_pinned_until_it_is_answered() -> None:
-    assert seqs(ask(1), ask(2), told(1)) == [2]
-
-
-def test_a_request_is_pinned_until_its_answer_and_the_last_answer_stays() -> None:
+def test_a_request_is_pinned_until_its_answer_and_the_last_answers_stay() -> None:
     assert seqs(said(1)) == [1]
     assert seqs(said(1), end(1), said(2)) == [2, 3]
-
-
-def test_the_oldest_of_too_many_answers_are_unpinned() -> None:
     entries = [entry for n in range(1, MAX_ENDS + 2) for entry in (said(n), end(n))]
     assert seqs(*entries)[0] == 4  # the second request's
 
 
-def test_changed_pins_are_returned_for_a_file_to_store() -> None:
+def test_a_question_is_pinned_until_it_is_answered_as_a_file_is_told() -> None:
+    assert seqs(ask(1), ask(2), told(1)) == [2]
     pins = Pins()
     (change,) = pins.note(1, ask(4))
     assert (change[0], change[1] and change[1].seq) == ("ask:4", 1)
@@ -61,24 +51,15 @@ def test_changed_pins_are_returned_for_a_file_to_store() -> None:
     assert pins.note(3, told(4)) == []
 
 
-def test_an_invalid_frame_is_not_state() -> None:
-    entry = out()
-    assert Pins().note(1, LogEntry(entry.kind, 1, b"{")) == []
-
-
-def of_method(entry: LogEntry, method: str) -> LogEntry:
-    """The same entry, of another request."""
-    return replace(entry, about=replace(entry.about, method=method))
-
-
-def life(word: str) -> LogEntry:
-    """What happened to the session."""
-    return LogEntry(LogKind.LIFE, 1, b"", About(word=word))
-
-
 def test_a_wait_for_a_limit_is_pinned_until_it_ends_in_any_way() -> None:
-    wait, goes_on, over = life("limit_wait"), life("continued"), life("session_ended")
-    assert seqs(wait, life("restored"), wait) == [3]
+    def of_method(entry: LogEntry, method: str) -> LogEntry:
+        return replace(entry, about=replace(entry.about, method=method))
+
+    wait, goes_on, over, restored = (
+        LogEntry(LogKind.LIFE, 1, b"", About(word=word))
+        for word in ("limit_wait", "continued", "session_ended", "restored")
+    )
+    assert seqs(wait, restored, wait) == [3]
     assert seqs(wait, goes_on) == seqs(wait, over) == []
     for method in ("session/cancel", "$/cancel_request", "session/prompt"):
         assert 1 not in seqs(wait, of_method(said(2), method))

@@ -6,7 +6,9 @@ import os
 import shutil
 import sqlite3
 import stat
+from functools import partial
 from typing import TYPE_CHECKING
+from unittest.mock import Mock
 
 import pytest
 
@@ -53,31 +55,25 @@ def filled(path: str, count: int = 5) -> SqliteLog:
     return log
 
 
-def fill_disk(log: SqliteLog) -> None:
-    """Let the file not grow any more."""
-    (pages,) = log._db.execute("PRAGMA page_count").fetchone()
-    log._db.execute(f"PRAGMA max_page_count={pages}")
-
-
-def test_a_closed_log_continues_under_its_epoch(path: str) -> None:
+def test_a_log_continues_under_its_epoch_while_the_machine_is_up(path: str) -> None:
     log = filled(path)
+    log.append([ask(1), ask(2)])
+    log.append([told(1)])
     log.remember("id", "s1")
-    epoch = log.epoch
-    log.close()
-    again = opened(path)
-    assert (again.epoch, again.head, again.reason, again.set_aside) == (epoch, 10, "", "")
-    assert again.remembered("id") == "s1"
-    assert again.remembered("never") == ""
-    assert [seq for seq, _ in again.pinned(0, 10)] == [10]
-    assert again.append([out()]) == 11
-    again.close()
-
-
-def test_an_unclosed_log_continues_while_the_machine_is_up(path: str) -> None:
-    log = filled(path)
-    again = opened(path)
-    assert (again.epoch, again.head) == (log.epoch, 10)
-    again.close()
+    for name in os.listdir(os.path.dirname(path)):
+        mode = os.stat(os.path.join(os.path.dirname(path), name)).st_mode
+        assert stat.S_IMODE(mode) == 0o600, name
+    for is_open in (True, False):
+        again = opened(path)
+        assert (again.epoch, again.head) == (log.epoch, 13)
+        assert again.remembered("id") == "s1"
+        assert again.remembered("never") == ""
+        assert [seq for seq, _ in again.pinned(0, 13)] == [10, 12]
+        assert (again.reason, again.set_aside) == ("", "")
+        again.close()
+        if is_open:
+            log.close()
+    assert opened(path).append([out()]) == 14
 
 
 def test_an_unclosed_log_has_another_epoch_after_a_reboot(
@@ -139,63 +135,33 @@ def test_an_unreadable_batch_is_a_gap_and_the_rest_is_read(path: str) -> None:
     log.close()
 
 
-def test_a_log_of_another_version_is_left_alone(path: str) -> None:
-    log = filled(path)
+def test_a_file_that_cannot_be_used_is_reported_and_left_alone(
+    path: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refused(words: str, at: str = path) -> None:
+        with pytest.raises(StoreError, match=words):
+            SqliteLog(at)
+        assert {*os.listdir(tmp_path)} <= {"log.db", "log.db-wal", "log.db-shm"}  # none set aside
+
+    filled(path).close()
+    refused("cannot be written \\(no such file", str(tmp_path / "nowhere" / "log.db"))
+    connect = sqlite3.connect
+    with monkeypatch.context() as patch:
+        read_only = partial(connect, f"file:{path}?mode=ro", uri=True)
+        patch.setattr(sqlite_log.sqlite3, "connect", lambda _, **options: read_only(**options))
+        refused("readonly")
+    full = sqlite3.OperationalError("database or disk is full")
+    full.sqlite_errorcode = sqlite3.SQLITE_FULL
+    with monkeypatch.context() as patch:
+        patch.setattr(SqliteLog, "_prepare", Mock(side_effect=full))
+        refused("disk is full")
+    log = opened(path)
     log._remember(format="99")
     log.close()
-    with pytest.raises(StoreError, match="another version"):
-        SqliteLog(path)
-    assert os.listdir(os.path.dirname(path)) == ["log.db"]
-
-
-def test_a_folder_in_place_of_the_file_is_reported(path: str) -> None:
+    refused("another version")
+    os.unlink(path)
     os.mkdir(path)
-    with pytest.raises(StoreError, match="cannot be written \\(is a directory\\)"):
-        SqliteLog(path)
-
-
-def test_a_missing_folder_is_reported(tmp_path: Path) -> None:
-    with pytest.raises(StoreError, match="cannot be written \\(no such file"):
-        SqliteLog(str(tmp_path / "nowhere" / "log.db"))
-
-
-def test_an_unwritable_file_is_reported_and_not_set_aside(
-    path: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    filled(path).close()
-    connect = sqlite3.connect
-
-    def read_only(file: str, **options: object) -> sqlite3.Connection:
-        return connect(f"file:{file}?mode=ro", uri=True, **options)  # type: ignore[call-overload, no-any-return]
-
-    monkeypatch.setattr(sqlite_log.sqlite3, "connect", read_only)
-    with pytest.raises(StoreError, match="readonly"):
-        SqliteLog(path)
-    assert not [name for name in os.listdir(os.path.dirname(path)) if "broken" in name]
-
-
-def test_a_full_disk_at_the_start_sets_no_good_log_aside(
-    path: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    filled(path).close()
-
-    def full(*_: object) -> None:
-        error = sqlite3.OperationalError("database or disk is full")
-        error.sqlite_errorcode = sqlite3.SQLITE_FULL
-        raise error
-
-    monkeypatch.setattr(SqliteLog, "_prepare", full)
-    with pytest.raises(StoreError, match="disk is full"):
-        SqliteLog(path)
-    assert os.listdir(os.path.dirname(path)) == ["log.db"]
-
-
-def test_the_file_is_for_its_user_alone(path: str) -> None:
-    log = filled(path)
-    for name in os.listdir(os.path.dirname(path)):
-        mode = os.stat(os.path.join(os.path.dirname(path), name)).st_mode
-        assert stat.S_IMODE(mode) == 0o600, name
-    log.close()
+    refused("cannot be written \\(is a directory\\)")
 
 
 def test_a_log_on_a_full_disk_continues_in_memory_under_another_epoch_without_loss(
@@ -206,7 +172,8 @@ def test_a_log_on_a_full_disk_continues_in_memory_under_another_epoch_without_lo
     log = LastingLog(disk)
     reader = Reader(log, 0)
     before = log.epoch
-    fill_disk(disk)
+    (pages,) = disk._db.execute("PRAGMA page_count").fetchone()
+    disk._db.execute(f"PRAGMA max_page_count={pages}")  # the file grows no more
     appended = 0
     while not log.failed:
         log.append([out(text="x" * 3000), out("plan", x="last")])
@@ -235,6 +202,8 @@ def test_a_log_in_memory_is_trimmed_too_beginning_with_its_full_disk(path: str) 
     disk = filled(path)
     log = LastingLog(disk)
     disk._db.execute("PRAGMA query_only=ON")
+    assert log.trim(limit_bytes=1) == 0  # which the disk cannot do
+    assert (log.first, len(log.read(0))) == (1, 10)
     entry = out(text="x" * 1000)
     for _ in range(5):
         log.append([entry])
@@ -246,16 +215,6 @@ def test_a_log_in_memory_is_trimmed_too_beginning_with_its_full_disk(path: str) 
     gap = Reader(log, 4).pull().gap
     assert gap is not None
     assert (gap.first, gap.last) == (5, 13)
-    log.close()
-
-
-def test_a_disk_that_cannot_be_trimmed_keeps_its_entries(path: str) -> None:
-    disk = filled(path)
-    disk._db.execute("PRAGMA query_only=ON")
-    log = LastingLog(disk)
-    assert log.trim(limit_bytes=1) == 0
-    assert log.first == 1
-    assert len(log.read(0)) == 10
     log.close()
 
 
@@ -301,15 +260,6 @@ def test_a_crash_is_not_a_reboot_where_the_system_names_no_boot(
     assert sqlite_log.boot_id() == ""
 
 
-def test_trimmed_entries_are_not_read_from_memory_either(path: str) -> None:
-    log = opened(path)
-    for _ in range(10):
-        log.append([out(text="x" * 1000)])
-    log.trim(limit_bytes=3500)
-    assert [seq for seq, _ in log.read(0)] == [9, 10]
-    log.close()
-
-
 def test_readers_that_lag_differently_come_to_read_the_same(path: str) -> None:
     log = opened(path)
     for _ in range(40):
@@ -343,14 +293,6 @@ def test_a_copy_stands_in_place_of_a_file_with_all_that_it_was_made_from(path: s
     _opened.pop().close()
     write_copy(path, LogCopy("e8", 8, {}, [], Pins()))  # its entries are all trimmed
     assert opened(path).append([out()]) == 9
-
-
-def test_what_is_pinned_no_more_is_not_pinned_when_the_file_is_opened_again(path: str) -> None:
-    log = opened(path)
-    log.append([ask(1), ask(2)])
-    log.append([told(1)])
-    _opened.pop().close()
-    assert [seq for seq, _ in opened(path).pins_of("ask:")] == [2]
 
 
 def test_the_logs_of_a_folder_are_its_files_with_their_ending(tmp_path: Path) -> None:
