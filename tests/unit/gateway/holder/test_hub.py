@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-from collections import deque
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -19,32 +18,17 @@ from lastword.gateway.viewing.reader import CursorError, Reset, Role, Viewer
 from lastword.gateway.viewing.render import WAITS
 from tests.kit.gateway.committing import CommittingHub
 from tests.kit.gateway.entries_made import SESSION, frame_of, said, update_line
+from tests.kit.gateway.late_log import late
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable
 
     from lastword.gateway.holder.effects import HubEffect
-    from lastword.gateway.log.entries import LogEntry
     from lastword.gateway.viewing.reader import Attachment
 
 KEY = session_key(SESSION)
 ERROR = {"code": -32603, "message": "gone", "data": {"agent_error": {"type": "agent_crash"}}}
 A, B = Viewer(id="a"), Viewer(id="b")
-
-
-class SlowLog(MemoryLog):
-    """A log that commits what was written when it is told to, one call's entries at a time."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._written: deque[Sequence[LogEntry]] = deque()
-
-    def append(self, entries: Sequence[LogEntry]) -> int:
-        self._written.append(entries)
-        return self.head + sum(len(each) for each in self._written)
-
-    def acknowledge(self) -> None:
-        super().append(self._written.popleft())
 
 
 class Play:
@@ -94,14 +78,18 @@ def reason(effects: list[HubEffect]) -> str:
 
 def test_a_prompt_is_committed_and_then_reaches_the_agent_under_our_own_number() -> None:
     play = Play()
-    effects = play.prompts(play.comes())
+    viewer = play.comes()
+    effects = play.prompts(viewer)
     assert [line["id"] for line in lines(effects)] == [1]
     assert play.kinds() == [LogKind.IN]
     assert play.hub.turn_of == "a"
     assert play.hub.has_open(1)
+    mode = {"sessionId": SESSION, "modeId": "m"}
+    play.says(viewer, jsonrpc.request(b"8", "session/set_mode", mode))
+    assert play.hub.open_turns == 1  # which is no turn
     play.agent(jsonrpc.result(b"1", {"stopReason": "end_turn"}))
-    assert play.kinds() == [LogKind.IN, LogKind.END]
-    assert play.hub.turn_of is None
+    assert play.kinds() == [LogKind.IN, LogKind.IN, LogKind.END]
+    assert (play.hub.turn_of, play.hub.open_turns) == (None, 0)
 
 
 def test_a_repeated_prompt_reaches_the_agent_once() -> None:
@@ -174,18 +162,12 @@ def test_the_first_answer_counts_and_later_ones_are_ignored() -> None:
     play = Play()
     a, b = play.comes(A), play.comes(B)
     play.asks(b'"q"')
+    assert play.says(a, jsonrpc.result(question_id(session_key("other"), 1), {})) == []
+    assert play.says(a, jsonrpc.result(b"1", {})) == []
     (answer,) = lines(play.says(b, jsonrpc.result(question_id(KEY, 1), {"x": 1})))
     assert answer == {"jsonrpc": "2.0", "id": "q", "result": {"x": 1}}
     assert play.says(a, jsonrpc.result(question_id(KEY, 1), {"x": 2})) == []
     assert play.kinds() == [LogKind.ASK, LogKind.TOLD]
-
-
-def test_an_answer_to_another_sessions_question_is_ignored() -> None:
-    play = Play()
-    a = play.comes()
-    play.asks()
-    assert play.says(a, jsonrpc.result(question_id(session_key("other"), 1), {})) == []
-    assert play.says(a, jsonrpc.result(b"1", {})) == []
 
 
 def test_a_question_that_the_agent_withdraws_is_closed() -> None:
@@ -211,17 +193,12 @@ def test_a_viewers_cancelled_request_is_cancelled_under_the_agents_number() -> N
     assert lines(play.says(b, turn))[0]["method"] == "session/cancel"
 
 
-def test_an_unrequested_answer_is_ignored() -> None:
-    play = Play()
-    play.agent(jsonrpc.result(b"99", {}), jsonrpc.result(b"9" * 5000, {}))
-    assert play.kinds() == []
-
-
 def test_messages_of_one_read_are_committed_in_order_and_an_end_counts_once() -> None:
     play = Play()
     play.prompts(play.comes())
     end = jsonrpc.result(b"1", {"stopReason": "end_turn"})
-    play.agent(update_line("plan"), end, end, update_line("usage_update"))
+    nobodys = jsonrpc.result(b"99", {}), jsonrpc.result(b"9" * 5000, {})
+    play.agent(*nobodys, update_line("plan"), end, end, update_line("usage_update"))
     assert play.kinds() == [LogKind.IN, LogKind.OUT, LogKind.END, LogKind.OUT]
 
 
@@ -244,19 +221,14 @@ def test_a_question_is_kept_while_a_controller_is_attached_and_for_a_time_after(
     play.hub.detach(a, 100.0, 0, code=1006, cause="cut")
     assert play.hub.next_timeout() == 150.0
     assert play.hub.handle_timeout(149.0, 0) == []
-    (answer,) = lines(play.hub.handle_timeout(150.0, 0))
+    again = play.comes()  # in time, which stops the clock
+    assert play.hub.next_timeout() is None
+    assert play.hub.handle_timeout(10_000.0, 0) == []
+    play.hub.detach(again, 200.0, 0, code=1006, cause="cut")
+    (answer,) = lines(play.hub.handle_timeout(250.0, 0))
     assert answer["result"]["outcome"] == {"outcome": "selected", "optionId": "no"}
     assert play.words()[-1] == "policy"
     assert play.hub.next_timeout() is None
-
-
-def test_a_controller_that_comes_in_time_gets_the_question_and_stops_the_clock() -> None:
-    play = Play(unattended_seconds=50.0)
-    play.asks()
-    assert play.hub.next_timeout() == 51.0
-    play.comes()
-    assert play.hub.next_timeout() is None
-    assert play.hub.handle_timeout(10_000.0, 0) == []
 
 
 def test_a_question_is_rejected_as_soon_as_no_viewer_is_left() -> None:
@@ -356,7 +328,7 @@ def test_a_cursor_of_another_epoch_starts_at_the_oldest_entry_and_one_beyond_is_
     assert now.reader.pos == now.live_from
 
 
-def test_arrivals_and_departures_are_logged() -> None:
+def test_arrivals_departures_and_returns_are_logged() -> None:
     play = Play()
     a = play.comes()
     play.hub.detach(a, 1.0, 0, code=4409, cause="superseded")
@@ -364,40 +336,34 @@ def test_arrivals_and_departures_are_logged() -> None:
     play.hub.note(0, Kind.SESSION_RESTORED, history="full")
     assert play.words() == ["viewer_came", "viewer_left", "restored"]
     assert play.log.read(1)[0].entry.about.facts["code"] == 4409
+    play.comes(A, Cursor(play.log.epoch, 1))
+    play.comes(A, Cursor("another", 1))
+    came = [play.log.read(seq)[0].entry.about.facts.get("back", False) for seq in (0, 3, 4)]
+    assert came == [False, True, False]
 
 
-def retry_line(attempt: int) -> bytes:
-    error = {"type": "rate_limit", "message": "Wait.", "retryable": True}
-    told = {"attempt": attempt, "max_attempts": 10, "wait_seconds": 60, "error": error}
-    return update_line("agent_retry", **told)
+def test_a_lasting_wait_is_shown_as_a_line_and_repeated_rarely_until_it_ends() -> None:
+    def retry_line(attempt: int) -> bytes:
+        error = {"type": "rate_limit", "message": "Wait.", "retryable": True}
+        told = {"attempt": attempt, "max_attempts": 10, "wait_seconds": 60, "error": error}
+        return update_line("agent_retry", **told)
 
-
-def lines_told(play: Play) -> list[str]:
-    entries = [entry for _, entry in play.log.read(0)]
-    return [entry.about.facts["text"] for entry in entries if entry.about.word == WAITS]
-
-
-def test_a_lasting_wait_is_shown_as_a_line_and_repeated_rarely() -> None:
     play = Play()
     play.prompts(play.comes())
     play.agent(retry_line(2), now=100.0)
     assert play.hub.next_timeout() == 105.0
     assert play.hub.handle_timeout(104.9, 0) == []
-    assert lines_told(play) == []
+    assert WAITS not in play.words()
     assert play.hub.handle_timeout(105.0, 0) == []
-    (line,) = lines_told(play)
+    assert play.words()[-1] == WAITS
+    line = play.log.read(play.log.head - 1)[0].entry.about.facts["text"]
     assert "in 55 seconds (attempt 2 of 10)" in line
     play.agent(retry_line(3), now=110.0)
     assert play.hub.next_timeout() == 135.0
-
-
-def test_output_and_the_end_of_the_turn_end_a_wait() -> None:
-    play = Play()
-    play.prompts(play.comes())
-    play.agent(retry_line(2), update_line("agent_message_chunk"), now=100.0)
+    play.agent(update_line("agent_message_chunk"), now=111.0)
     assert play.hub.next_timeout() is None
-    play.agent(retry_line(3), now=101.0)
-    play.agent(jsonrpc.result(b"1", {"stopReason": "end_turn"}), now=102.0)
+    play.agent(retry_line(4), now=112.0)
+    play.agent(jsonrpc.result(b"1", {"stopReason": "end_turn"}), now=113.0)
     assert play.hub.next_timeout() is None
 
 
@@ -426,14 +392,7 @@ def told_of_questions(play: Play) -> list[tuple[str, str, int]]:
     return [(each.word, each.facts.get("why", ""), each.number) for each in abouts if each.word]
 
 
-def test_an_entry_records_that_a_question_is_kept_for_lack_of_a_controller() -> None:
-    play = Play()
-    play.comes(Viewer(id="o", role=Role.OBSERVER))
-    play.asks()
-    assert told_of_questions(play) == [("question_held", "", 1)]
-
-
-def test_questions_are_kept_once_the_last_controller_has_left() -> None:
+def test_a_question_is_noted_as_kept_while_no_controller_is_there() -> None:
     play = Play()
     first, second = play.comes(A), play.comes(B)
     watching = play.comes(Viewer(id="o", role=Role.OBSERVER))
@@ -443,7 +402,9 @@ def test_questions_are_kept_once_the_last_controller_has_left() -> None:
         play.hub.detach(attachment, 5.0, 0, code=1006, cause="cut")
         held = 2 if attachment is not first else 0
         assert len(told_of_questions(play)) == held
-    assert told_of_questions(play) == [("question_held", "", 1), ("question_held", "", 2)]
+    play.comes(Viewer(id="o", role=Role.OBSERVER))
+    play.asks(b'"s"')
+    assert told_of_questions(play) == [("question_held", "", number) for number in (1, 2, 3)]
 
 
 @pytest.mark.parametrize(
@@ -461,26 +422,6 @@ def test_an_unanswered_question_records_why_it_ended(
     play.asks(method=method)
     play.hub.handle_timeout(1000.0, 0)
     assert told_of_questions(play) == [("question_held", "", 1), ("policy", why, 1)]
-
-
-def test_a_viewer_with_a_cursor_counts_as_returning() -> None:
-    play = Play()
-    play.comes(A)
-    play.comes(A, Cursor(play.log.epoch, 1))
-    play.comes(A, Cursor("another", 1))
-    facts = [entry.about.facts for _, entry in play.log.read(0)]
-    assert [each.get("back", False) for each in facts] == [False, True, False]
-
-
-def test_the_open_turns_are_the_prompts_without_an_answer() -> None:
-    play = Play()
-    viewer = play.comes()
-    play.prompts(viewer)
-    params = {"sessionId": SESSION, "modeId": "m"}
-    play.says(viewer, jsonrpc.request(b"8", "session/set_mode", params))
-    assert play.hub.open_turns == 1
-    play.hub.lost_agent(ERROR, 0)
-    assert play.hub.open_turns == 0
 
 
 def test_a_commit_is_an_effect_that_precedes_its_dependents() -> None:
@@ -503,17 +444,17 @@ def test_a_commit_is_an_effect_that_precedes_its_dependents() -> None:
 
 def test_a_message_waits_for_the_commits_before_it_and_for_no_other() -> None:
     sent: list[object] = []
-    log = SlowLog()
-    effects = Effects(log, sent.append)
+    written: list[Callable[[], None]] = []
+    effects = Effects(late(MemoryLog(), written.append), sent.append)
     line = [ToAgent(b"%d" % number) for number in range(5)]
     entry = said(1)
     effects.carry_out([line[0]])
     effects.carry_out([Commit([entry]), line[1], Commit([entry]), line[2]])
     effects.carry_out([line[3]])
     assert sent == [line[0]]
-    log.acknowledge()
+    written.pop(0)()
     effects.send_waiting()
     assert sent == line[:2]
-    log.acknowledge()
+    written.pop(0)()
     effects.carry_out([line[4]])
     assert sent == line

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
+
+from msgspec.structs import replace
 
 from lastword.core.failure.taxonomy import ErrorType
 from lastword.core.link.facts import Facts
@@ -11,50 +13,37 @@ from lastword.core.link.waits import LimitWait, StoredWait
 from lastword.core.protocol import jsonrpc
 from lastword.gateway.holder.effects import begun, waiting_turn
 from lastword.gateway.log import files
-from lastword.gateway.log.entries import About, LogEntry, LogKind, Numbered
+from lastword.gateway.log.entries import LogEntry, LogKind
+from lastword.gateway.log.store import MemoryLog
+from tests.kit.gateway.entries_made import said
 from tests.kit.rows import every
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from lastword.gateway.log.store import ReadableLog
+
+STORED = StoredWait(
+    request_id=b"7",
+    wait=LimitWait(until_epoch_seconds=9.0, latest_epoch_seconds=None, resends=True),
+    type=ErrorType.RATE_LIMIT,
+    reason=None,
+    waits=1,
+    waited_seconds=9.0,
+    facts=Facts(),
+)
 
 
-class Log:
-    """A log in which another version of lastword has written a wait."""
-
-    def pins_of(self, prefix: str) -> list[Numbered]:
-        entry = LogEntry(LogKind.LIFE, 0, b'{"until": "the end of days"}')
-        return [Numbered(1, entry)] if prefix == "wait:" else []
+def log_with(wait: LogEntry, *later: LogEntry) -> MemoryLog:
+    """A log in which a prompt waits, and after it what the agent has said."""
+    log = MemoryLog()
+    log.append([said(7), wait, *later])
+    return log
 
 
 def test_a_wait_that_another_version_wrote_is_ignored() -> None:
-    assert waiting_turn(cast("ReadableLog", Log())) is None
-
-
-class WaitingLog:
-    """A log in which a wait stands, and after it what the agent has said."""
-
-    def __init__(self, *entries: LogEntry) -> None:
-        self._entries = [Numbered(2 + place, entry) for place, entry in enumerate(entries)]
-
-    def pins_of(self, prefix: str) -> list[Numbered]:
-        stored = StoredWait(
-            request_id=b"7",
-            wait=LimitWait(until_epoch_seconds=9.0, latest_epoch_seconds=None, resends=True),
-            type=ErrorType.RATE_LIMIT,
-            reason=None,
-            waits=1,
-            waited_seconds=9.0,
-            facts=Facts(),
-        )
-        if prefix == "wait:":
-            return [Numbered(1, begun(stored, 0))]
-        asked = jsonrpc.request(b"7", "session/prompt", {"sessionId": "s", "prompt": []})
-        return [Numbered(1, LogEntry(LogKind.IN, 0, asked, About(number=7)))]
-
-    def read(self, after: int) -> list[Numbered]:
-        return [each for each in self._entries if each.seq > after]
+    wait = begun(STORED, 0)
+    assert waiting_turn(log_with(wait)) is not None
+    assert waiting_turn(log_with(replace(wait, frame=b'{"until": "the end of days"}'))) is None
 
 
 def _out(method: str, **params: Any) -> LogEntry:
@@ -78,7 +67,7 @@ def _out(method: str, **params: Any) -> LogEntry:
 def test_the_next_process_resends_the_users_prompt_only_if_that_is_harmless(
     *, entry: LogEntry, resends: bool
 ) -> None:
-    waiting = waiting_turn(cast("ReadableLog", WaitingLog(entry)))
+    waiting = waiting_turn(log_with(begun(STORED, 0), entry))
     assert waiting is not None
     assert waiting.stored.wait.resends is resends
 

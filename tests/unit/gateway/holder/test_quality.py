@@ -2,22 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import pytest
 
 from lastword.gateway.holder import quality as held
 from lastword.gateway.holder.quality import HolderQuality, LogCounts
 from lastword.gateway.log.entries import About, Gap, LogEntry, LogKind, Numbered
-from lastword.gateway.log.session_log import session_log
+from lastword.gateway.log.store import MemoryLog
 from lastword.gateway.quality import metrics
 from lastword.gateway.viewing.reader import Pulled
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from lastword.gateway.log.store import Log
 
 
 @pytest.fixture
@@ -26,11 +18,10 @@ def quality() -> HolderQuality:
 
 
 @pytest.fixture
-def log(tmp_path: Path, quality: HolderQuality) -> Iterator[Log]:
-    log = session_log(str(tmp_path / "log.db"))
+def log(quality: HolderQuality) -> MemoryLog:
+    log = MemoryLog()
     log.observers.append(LogCounts(quality).committed)
-    yield log
-    log.close()
+    return log
 
 
 def life(word: str, viewer: str = "", **facts: object) -> LogEntry:
@@ -42,7 +33,7 @@ def counted(quality: HolderQuality, metric: metrics.Metric, *labels: str) -> flo
 
 
 def test_commits_are_counted_with_their_entries_their_bytes_and_their_time(
-    log: Log, quality: HolderQuality
+    log: MemoryLog, quality: HolderQuality
 ) -> None:
     entry = LogEntry(LogKind.OUT, 0, b"x" * 100)
     assert log.append([entry, entry]) == 2
@@ -55,7 +46,7 @@ def test_commits_are_counted_with_their_entries_their_bytes_and_their_time(
 
 
 def test_turns_failures_and_questions_are_counted_by_how_they_ended(
-    log: Log, quality: HolderQuality
+    log: MemoryLog, quality: HolderQuality
 ) -> None:
     def end(failure: dict[str, object] | None, method: str = "session/prompt") -> LogEntry:
         return LogEntry(LogKind.END, 0, b"{}", About(method=method, failure=failure))
@@ -72,7 +63,7 @@ def test_turns_failures_and_questions_are_counted_by_how_they_ended(
 
 
 def test_returning_viewers_are_counted_by_the_code_that_they_left_with(
-    log: Log, quality: HolderQuality
+    log: MemoryLog, quality: HolderQuality, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     log.append([life("viewer_came", "a"), life("viewer_came", "b")])
     log.append([life("viewer_left", "a", code=1006, cause="cut")])
@@ -84,23 +75,19 @@ def test_returning_viewers_are_counted_by_the_code_that_they_left_with(
     assert counted(quality, metrics.RECONNECTS, "1000") == 0
     assert counted(quality, metrics.RECONNECTS, "unknown") == 1
     assert counted(quality, metrics.EVENTS, "viewer_came") == 6
-
-
-def test_viewers_that_never_come_back_are_forgotten_beyond_a_number(
-    log: Log, quality: HolderQuality, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    # Those that never come back are forgotten beyond a number.
     monkeypatch.setattr(held, "MAX_GONE", 20)
     log.append([life("viewer_left", f"v{number}", code=1006) for number in range(40)])
     log.append([life("viewer_came", "v19"), life("viewer_came", "v20")])
-    assert counted(quality, metrics.RECONNECTS, "1006") == 1
+    assert counted(quality, metrics.RECONNECTS, "1006") == 2
 
 
-def test_the_past_is_counted_apart_from_the_present_and_a_gap_with_its_entries() -> None:
-    quality = HolderQuality()
+def test_the_past_is_counted_apart_from_the_present_and_a_gap_with_its_entries(
+    quality: HolderQuality,
+) -> None:
     entries = tuple(Numbered(seq, LogEntry(LogKind.OUT, 0)) for seq in range(11, 21))
-    quality.pulled(Pulled(entries=entries), 14)
-    quality.pulled(Pulled(entries=entries), 10)
-    quality.pulled(Pulled(entries=entries), 100)
+    for live_from in (14, 10, 100):
+        quality.pulled(Pulled(entries=entries), live_from)
     quality.pulled(Pulled(gap=Gap(3, 7)), 0)
     assert counted(quality, metrics.DELIVERED) == 30
     assert counted(quality, metrics.REPLAYED) == 4 + 10
