@@ -6,6 +6,7 @@ from typing import Any
 
 import msgspec
 import pytest
+from msgspec.structs import replace
 
 from lastword.core.protocol import acp, jsonrpc
 from lastword.core.timeline.entry import Entry, Kind
@@ -65,23 +66,18 @@ def out(frame: bytes, at: int = 1) -> LogEntry:
 
 def asked_in(method: str = acp.PROMPT, number: int = 7, at: int = 1, **params: Any) -> LogEntry:
     frame = jsonrpc.request(b"1", method, {"sessionId": "s", "text": SECRET} | params)
-    return LogEntry(
-        LogKind.IN, at, frame, About(viewer="v", request=b"1", number=number, turn=2, method=method)
-    )
+    about = About(viewer="v", request=b"1", number=number, turn=2, method=method)
+    return LogEntry(LogKind.IN, at, frame, about)
 
 
 def ended(result: dict[str, Any], *, number: int = 7, at: int = 2, **about: Any) -> LogEntry:
     known = {"viewer": "v", "request": b"1", "number": number, "turn": 2, "method": acp.PROMPT}
-    known |= about
-    return LogEntry(LogKind.END, at, jsonrpc.result(b"7", result), About(**known))
+    return LogEntry(LogKind.END, at, jsonrpc.result(b"7", result), About(**(known | about)))
 
 
-def failed(at: int = 2, number: int = 7) -> LogEntry:
-    about = About(
-        viewer="v", request=b"1", number=number, turn=2, method=acp.PROMPT, failure=dict(RATE_LIMIT)
-    )
+def failed(at: int = 2) -> LogEntry:
     frame = jsonrpc.error(b"7", {"code": -1, "message": SECRET})
-    return LogEntry(LogKind.END, at, frame, about)
+    return replace(ended({}, at=at, failure=dict(RATE_LIMIT)), frame=frame)
 
 
 def life(word: str, /, at: int = 1, **facts: Any) -> LogEntry:
@@ -134,10 +130,18 @@ TOLD: list[tuple[LogEntry, str, dict[str, Any]]] = [
      {"question": 1, "how": "answered"}),
     (LogEntry(LogKind.TOLD, 1, b"", About(number=1, word="lost")), "question_decided",
      {"question": 1, "how": "lost"}),
+    (answered({}, method="fs/read_text_file"), "question_decided",
+     {"question": 1, "what": "file", "how": "answered"}),
+    (answered({}, method="terminal/create"), "question_decided",
+     {"question": 1, "what": "command", "how": "answered"}),
+    (answered({}, method="own/method"), "question_decided",
+     {"question": 1, "what": "other", "how": "answered"}),
+    (LogEntry(LogKind.TOLD, 1, b"", About(number=1, word="policy", facts={"why": "expired"})),
+     "question_decided", {"question": 1, "how": "expired"}),
     (LogEntry(LogKind.LIFE, 1, b"", About(number=1, method=acp.PERMISSION, word="question_held")),
      "question_held", {"question": 1, "what": "permission"}),
-    (life("viewer_came", after=3, role="observer", client="zed"), "viewer_came",
-     {"viewer": "v", "after": 3, "role": "observer", "client": "zed"}),
+    (life("viewer_came", after=3, role="observer", client="zed", back=True), "viewer_came",
+     {"viewer": "v", "after": 3, "role": "observer", "client": "zed", "back": True}),
     (life("viewer_left", code=1006, cause=SECRET, pos=4), "viewer_left",
      {"viewer": "v", "code": 1006, "cause": "link_cut", "pos": 4}),
     (life("viewer_lags", entries=5, bytes=6), "viewer_lags",
@@ -146,10 +150,13 @@ TOLD: list[tuple[LogEntry, str, dict[str, Any]]] = [
     (life("gap_told", first=1, last=2, reason="trimmed"), "gap_told",
      {"viewer": "v", "first": 1, "last": 2, "reason": "trimmed"}),
     (life("agent_ended", status=3, exit_code=3), "supervisor_exited", {"exit_code": 3}),
+        (life("agent_ended", status=-9, exit_signal="SIGKILL"), "supervisor_exited",
+     {"exit_signal": "SIGKILL"}),
     (life("holder_died", open_turns=1, incident_id="i-1"), "holder_died",
      {"open_turns": 1, "incident_id": "i-1"}),
     (life("restored", history="full"), "session_restored", {"history": "full"}),
-    (life("not_restored", type="auth"), "session_not_restored", {"type": "auth"}),
+    (life("not_restored", type="auth", reason="expired"), "session_not_restored",
+     {"type": "auth", "reason": "expired"}),
     (life("log_reset", reason="disk", first=9), "log_reset", {"reason": "disk", "first": 9}),
     (life("session_ended", cause="closed"), "session_ended", {"cause": "closed"}),
     (life("client_error", source="page", word="stalled", status=502, code=4408), "client_error",
@@ -207,16 +214,13 @@ def test_a_failure_is_described_by_its_type_and_our_own_sentence() -> None:
     assert event.facts["reason"] == "too_fast"
     assert event.facts["sentence"].endswith(".")
     assert event.turn == 2
-    older = LogEntry(LogKind.END, 2, b"{}", About(number=7, method=acp.PROMPT))
+    older = ended({}, turn=0)
     assert event_of(Numbered(1, older), "s", content=False).turn is None
     whole = event_of(Numbered(1, failed()), "s", content=True)
     assert SECRET in msgspec.json.encode(whole).decode()
-
-
-def test_a_request_that_failed_is_an_error_without_a_turn() -> None:
-    about = About(viewer="v", request=b"2", number=8, method=acp.SET_MODE)
     frame = jsonrpc.error(b"8", {"code": -32602, "message": SECRET})
-    event = event_of(Numbered(1, LogEntry(LogKind.END, 1, frame, about)), "s", content=False)
+    request = replace(ended({}, method=acp.SET_MODE), frame=frame)  # no turn's
+    event = event_of(Numbered(1, request), "s", content=False)
     assert (event.kind, event.turn) == (EventKind.ERROR, None)
     assert event.facts["method"] == acp.SET_MODE
     assert SECRET not in msgspec.json.encode(event).decode()
@@ -227,8 +231,7 @@ def test_a_request_that_failed_is_an_error_without_a_turn() -> None:
 
 def log_of(*entries: LogEntry) -> MemoryLog:
     log = MemoryLog(epoch="abc")
-    for entry in entries:
-        log.append([entry])
+    log.append(entries)
     return log
 
 
@@ -236,7 +239,7 @@ def all_pages(log: MemoryLog, query: EventQuery) -> list[EventsPage]:
     pages = [whole_page(log, "s", query)]
     while pages[-1].more:
         epoch, _, seq = pages[-1].after.rpartition(":")
-        query = msgspec.structs.replace(query, epoch=epoch, seq=int(seq))
+        query = replace(query, epoch=epoch, seq=int(seq))
         pages.append(whole_page(log, "s", query))
     return pages
 
@@ -258,9 +261,7 @@ def test_a_page_with_content_is_bounded_and_a_larger_entry_comes_alone() -> None
 
 
 def test_a_rare_kind_is_sought_in_several_requests() -> None:
-    log = MemoryLog(epoch="abc")
-    log.append([chunk("")] * MAX_SCANNED)
-    log.append([failed()])
+    log = log_of(*[chunk("")] * MAX_SCANNED, failed())
     first, second = all_pages(log, EventQuery(kinds=frozenset({EventKind.ERROR})))
     assert (first.events, first.more) == ([], True)
     assert [event.seq for event in second.events] == [MAX_SCANNED + 1]
@@ -281,10 +282,7 @@ def test_trimmed_entries_are_a_gap_only_for_readers_that_asked_for_them() -> Non
 def test_a_cursor_ahead_of_the_log_is_refused() -> None:
     with pytest.raises(CursorError):
         Scan(log_of(chunk()), "s", EventQuery(epoch="abc", seq=2))
-
-
-def test_an_empty_log_has_an_empty_page() -> None:
-    page = whole_page(MemoryLog(epoch="abc"), "s", EventQuery())
+    page = whole_page(log_of(), "s", EventQuery())
     assert (page.first, page.head, page.after, page.events) == (1, 0, "abc:0", [])
 
 
@@ -337,9 +335,7 @@ def test_the_last_failure_stays_visible_after_successful_turns() -> None:
     assert (view.last_failure.seq, view.last_failure.retryable) == (2, True)
     assert view.last_failure.recovered
     assert SECRET not in view.last_failure.sentence
-
-
-def test_a_session_that_its_agent_could_not_restore_has_failed() -> None:
+    # One that its agent could not restore has failed.
     refused = {"code": 1, "message": "no", "data": {"agent_error": {"type": "agent_crash"}}}
     view = view_of(log_of(life("holder_died", at=4)), SessionDetails(id="s", refused=refused))
     assert view.state is SessionState.FAILED
@@ -398,9 +394,6 @@ def test_a_report_without_a_session_is_a_failure_of_its_words_type() -> None:
     assert told == {"type": "auth", "reason": "unauthorized", "by": "page", "http_status": 401}
     told = failure_of(ClientEvent(source=ClientSource.CONNECT, word="gave_up", tries=6))
     assert told == {"type": "unknown", "reason": "gave_up", "by": "connect", "attempts": 6}
-
-
-def test_the_number_of_counted_words_is_bounded() -> None:
     counts = ReportCounts()
     for number in range(300):
         counts.note(ClientEvent(source=ClientSource.PAGE, word=f"w{number}"))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 
@@ -22,7 +23,6 @@ from lastword.gateway.connecting.positions import (
 from lastword.gateway.viewing import access
 from tests.kit.gateway.entries_made import update_line
 from tests.kit.gateway.played_link import END, SESSION, PlayedLink, begun, is_typed, play
-from tests.kit.rows import every
 
 TYPED = {"_meta": {"agent_error": {"version": 1, "retry": True}}}
 NOTICES = {"session": {"notices": {}}}
@@ -38,37 +38,34 @@ def test_cut_links_lose_and_double_nothing_and_each_request_has_one_answer(
 
 def test_an_early_editor_waits_for_the_gateway_and_is_then_answered() -> None:
     link = PlayedLink()
+    early = link.ask("session/new", {"cwd": "/w", "mcpServers": []})
+    assert link.answers(early)[0]["error"]["code"] == -32600  # before it has said hello
+    assert link.others == []
+    given = len(link.given)
     hello = link.introduce()
     opening = link.ask("session/new", {"cwd": "/w", "mcpServers": []})
-    assert link.given == []
+    assert len(link.given) == given
     assert link.others == [Dial(), Dial()]
     link.settle()
-    assert link.answers(hello)[0]["result"] == {"protocolVersion": 1}
-    assert link.answers(opening)[0]["result"] == {"sessionId": SESSION}
-
-
-def test_a_request_before_initialize_is_refused() -> None:
-    link = PlayedLink()
-    early = link.ask("session/new", {"cwd": "/w", "mcpServers": []})
-    assert link.answers(early)[0]["error"]["code"] == -32600
-    assert link.others == []
-
-
-@pytest.mark.parametrize(("line", "code"), [(b"oops", -32700), (b"[]", -32600)])
-def test_a_line_that_is_not_a_message_is_answered(line: bytes, code: int) -> None:
-    (effect,) = core.Connector().from_editor(line, 0.0)
-    assert isinstance(effect, ToEditor)
-    assert json.loads(effect.line)["error"]["code"] == code
-
-
-def test_an_empty_line_is_ignored() -> None:
-    assert core.Connector().from_editor(b" ", 0.0) == []
-
-
-def test_a_second_initialize_gets_the_first_ones_answer() -> None:
-    link = begun()
     again = link.introduce()
-    assert link.answers(again)[0]["result"] == {"protocolVersion": 1}
+    for number, result in (
+        (hello, {"protocolVersion": 1}),
+        (opening, {"sessionId": SESSION}),
+        (again, {"protocolVersion": 1}),
+    ):
+        assert link.answers(number)[0]["result"] == result
+
+
+def test_a_line_that_is_not_a_message_is_answered_to_the_editor_and_else_ignored() -> None:
+    for line, code in ((b"oops", -32700), (b"[]", -32600)):
+        (effect,) = core.Connector().from_editor(line, 0.0)
+        assert isinstance(effect, ToEditor)
+        assert json.loads(effect.line)["error"]["code"] == code
+    assert core.Connector().from_editor(b" ", 0.0) == []
+    link = begun()
+    assert link.connector.from_gateway(b"noise", 0.0) == []
+    link.say({"id": "lastword:x:1", "result": {}})  # an answer to no question
+    assert link.up == []
 
 
 def test_a_failed_agent_start_is_reported_at_once_and_can_be_retried() -> None:
@@ -145,6 +142,7 @@ def test_a_turn_ends_typed_when_the_link_is_given_up_and_later_output_is_news() 
     told = is_typed(link.answers(prompt)[0])
     assert (told["type"], told["reason"]) == ("network", "gateway_unreachable")
     assert (told["retryable"], told["retry_safety"]) == (True, "ask")
+    assert told["message"] == f"{END.line} {END.advice}"
     assert is_typed(link.answers(other)[0])["reason"] == "gateway_unreachable"
     link.end_turn()
     link.speak()
@@ -294,42 +292,40 @@ def test_a_break_without_an_open_turn_is_not_reported() -> None:
     assert link.connector.tells_at() is None
 
 
-def test_the_queue_is_bounded_and_drains_again() -> None:
+def overfull() -> PlayedLink:
+    """A link that is cut, and for which an editor sends too much."""
     link = begun()
     link.cut()
-    note = {"method": "_x/note", "params": {"sessionId": SESSION, "x": "x" * 1_000_000}}
     for _ in range(5):
-        link.say(note)
+        link.say({"method": "_x/note", "params": {"sessionId": SESSION, "x": "x" * 1_000_000}})
     assert link.connector.is_full
+    return link
+
+
+def test_the_queue_is_bounded_and_drains_again() -> None:
+    link = overfull()
     link.settle()
     assert not link.connector.is_full
 
 
 def test_the_queue_is_emptied_once_the_gateway_is_given_up() -> None:
-    link = begun()
-    link.cut()
-    for _ in range(5):
-        link.say({"method": "_x/note", "params": {"sessionId": SESSION, "x": "x" * 1_000_000}})
+    link = overfull()
     link.give_up()
     assert not link.connector.is_full
 
 
-def test_a_cancel_reaches_the_agent_although_the_link_was_cut() -> None:
+def test_a_cancel_reaches_the_agent_although_the_link_was_cut(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     link = begun()
     link.prompt()
     link.settle()
     link.cut()
     link.say({"method": "session/cancel", "params": {"sessionId": SESSION}})
-    sent: list[bytes] = []
-    receive = link.front.receive
-
-    def watched(line: bytes) -> None:
-        sent.append(line)
-        receive(line)
-
-    link.front.receive = watched  # type: ignore[method-assign]
+    receive = Mock(side_effect=link.front.receive)
+    monkeypatch.setattr(link.front, "receive", receive)
     link.settle()
-    assert any(b"session/cancel" in line for line in sent)
+    assert any(b"session/cancel" in call.args[0] for call in receive.call_args_list)
 
 
 def test_a_request_is_cancelled_by_the_id_that_the_gateway_knows() -> None:
@@ -366,16 +362,27 @@ def test_a_lost_session_ends_its_open_requests() -> None:
     assert any(isinstance(each, Say) for each in link.others)
 
 
+NEW = {"cwd": "/w", "mcpServers": []}
+LOAD = {"sessionId": SESSION, "cwd": "/w", "mcpServers": []}
+
+
+def after(elder: PlayedLink, seed: str = "", chosen: str = "", **options: Any) -> PlayedLink:
+    """The editor that comes after an elder one, and may have chosen its session."""
+    elder.settle()
+    elder.cut()
+    link = PlayedLink(seed, **options)
+    link.front, link.said = elder.front, elder.said
+    if chosen:
+        link.connector = core.Connector(session=chosen)
+    link.introduce()
+    return link
+
+
 def test_an_existing_session_is_the_editors_new_one_and_its_past_comes_after_the_answer() -> None:
     elder = begun()
     elder.speak()
-    elder.settle()
-    elder.cut()
-    link = PlayedLink(capabilities=NOTICES)
-    link.front, link.said = elder.front, elder.said
-    link.connector = core.Connector(session=SESSION)
-    link.introduce()
-    opening = link.ask("session/new", {"cwd": "/w", "mcpServers": []})
+    link = after(elder, chosen=SESSION, capabilities=NOTICES)
+    opening = link.ask("session/new", NEW)
     link.settle()
     assert link.answers(opening)[0]["result"]["sessionId"] == SESSION
     assert link.given.index(link.answers(opening)[0]) == 1
@@ -384,47 +391,28 @@ def test_an_existing_session_is_the_editors_new_one_and_its_past_comes_after_the
     link.rests()
 
 
-@every("seed", range(40))
-def test_an_existing_session_is_resumed_whole_although_the_link_is_cut(seed: int) -> None:
-    elder = begun()
-    for _ in range(4):
-        elder.speak()
-    elder.settle()
-    elder.cut()
-    link = PlayedLink(f"taken {seed}")
-    link.front, link.said = elder.front, elder.said
-    link.connector = core.Connector(session=SESSION)
-    link.introduce()
-    link.ask("session/new", {"cwd": "/w", "mcpServers": []})
-    for _ in range(30):
-        link.step_link()
-    link.rests()
-
-
-@every("seed", range(40))
-def test_a_loaded_session_is_replayed_once_although_the_link_is_cut(seed: int) -> None:
-    elder = begun()
-    for _ in range(4):
-        elder.speak()
-    elder.settle()
-    elder.cut()
-    link = PlayedLink(f"loaded {seed}")
-    link.front, link.said = elder.front, elder.said
-    link.introduce()
-    link.ask("session/load", {"sessionId": SESSION, "cwd": "/w", "mcpServers": []})
-    for _ in range(30):
-        link.step_link()
-    link.rests()
+@pytest.mark.parametrize(
+    ("chosen", "method", "params"),
+    [(SESSION, "session/new", NEW), ("", "session/load", LOAD)],
+    ids=["chosen", "loaded"],
+)
+def test_a_sessions_past_comes_whole_and_once_although_the_link_is_cut(
+    chosen: str, method: str, params: dict[str, Any]
+) -> None:
+    for seed in range(40):
+        elder = begun()
+        for _ in range(4):
+            elder.speak()
+        link = after(elder, f"{method} {seed}", chosen)
+        link.ask(method, params)
+        for _ in range(30):
+            link.step_link()
+        link.rests()
 
 
 def test_a_session_that_was_chosen_and_is_loaded_by_its_id_is_attached_over_each_link() -> None:
-    elder = begun()
-    elder.cut()
-    link = PlayedLink()
-    link.connector = core.Connector(session=SESSION)
-    link.front, link.said = elder.front, elder.said
-    link.introduce()
-    link.ask("session/load", {"sessionId": SESSION, "cwd": "/w", "mcpServers": []})
+    link = after(begun(), chosen=SESSION)
+    link.ask("session/load", LOAD)
     link.settle()
     link.cut()
     link.settle()
@@ -436,15 +424,11 @@ def test_a_session_that_was_chosen_and_is_loaded_by_its_id_is_attached_over_each
 
 
 def test_an_unknown_session_is_refused_in_the_gateways_words() -> None:
-    link = PlayedLink()
-    link.connector = core.Connector(session="s9")
-    link.introduce()
-    opening = link.ask("session/new", {"cwd": "/w", "mcpServers": []})
-    link.settle()
-    assert link.answers(opening)[0]["error"]["code"] == -32002
-    loading = link.ask("session/load", {"sessionId": "s9", "cwd": "/w", "mcpServers": []})
-    link.settle()
-    assert link.answers(loading)[0]["error"]["code"] == -32002
+    link = after(PlayedLink(), chosen="s9")
+    for method, params in (("session/new", NEW), ("session/load", LOAD | {"sessionId": "s9"})):
+        refused = link.ask(method, params)
+        link.settle()
+        assert link.answers(refused)[0]["error"]["code"] == -32002
 
 
 def test_a_gap_is_a_notice_if_the_editor_shows_them() -> None:
@@ -507,27 +491,6 @@ def _probed(link: PlayedLink) -> dict[str, Any]:
     return told
 
 
-def test_an_answer_to_no_question_is_dropped() -> None:
-    link = begun()
-    link.say({"id": "lastword:x:1", "result": {}})
-    assert link.up == []
-
-
-def test_noise_from_the_gateway_is_ignored() -> None:
-    link = begun()
-    assert link.connector.from_gateway(b"noise", 0.0) == []
-
-
-def test_giving_up_says_what_to_do() -> None:
-    link = begun()
-    prompt = link.prompt()
-    link.give_up()
-    link.cut()
-    link.give_up()
-    message = is_typed(link.answers(prompt)[0])["message"]
-    assert message == f"{END.line} {END.advice}"
-
-
 def test_the_editor_gets_a_compact_past_unless_it_asks_otherwise() -> None:
     line = jsonrpc.request(b"1", "session/load", {"sessionId": SESSION, "_meta": {"mine": 1}})
     meta = jsonrpc.loads(positions.with_compact_past(line))["params"]["_meta"]
@@ -542,12 +505,8 @@ def test_a_past_loaded_through_the_connector_is_joined() -> None:
     for text in ("Hel", "lo."):
         content = {"type": "text", "text": text}
         elder.front.from_agent(update_line("agent_message_chunk", content=content))
-    elder.settle()
-    elder.cut()
-    link = PlayedLink("joined")
-    link.front, link.said = elder.front, elder.said
-    link.introduce()
-    link.ask("session/load", {"sessionId": SESSION, "cwd": "/w", "mcpServers": []})
+    link = after(elder, "joined")
+    link.ask("session/load", LOAD)
     link.settle()
     told = [frame["params"]["update"] for frame in link.given if "update" in str(frame)]
     assert [update["content"]["text"] for update in told if "content" in update] == ["Hello."]
