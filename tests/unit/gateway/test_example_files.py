@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import re
 from typing import Any
@@ -20,30 +21,16 @@ COMPOSE = yaml.safe_load((FOLDER / "compose.yaml").read_text(encoding="utf-8"))
 NGINX = (FOLDER / "nginx.conf").read_text(encoding="utf-8")
 
 
-def exposed() -> set[str]:
-    """The names of all series that `/metrics` has."""
+def test_every_query_of_the_dashboard_names_metrics_and_uses_each_by_its_kind() -> None:
     lines = exposition(Snapshot(counts=Counts(), gauges={})).splitlines()
-    from_start = {re.split("[{ ]", line)[0] for line in lines if not line.startswith("#")}
-    return from_start | {metric.exposed for metric in METRICS if not metric.zeros()}
-
-
-def queries() -> list[str]:
-    panels = [panel for panel in DASHBOARD["panels"] if panel["type"] != "row"]
-    notes = DASHBOARD["annotations"]["list"]
-    return [target["expr"] for panel in panels for target in panel["targets"]] + [
-        note["expr"] for note in notes
-    ]
-
-
-def test_every_query_of_the_dashboard_names_metrics_that_there_are() -> None:
-    named = [set(METRIC.findall(query)) for query in queries()]
-    assert all(named), "a query without a metric"
-    assert set().union(*named) <= exposed()
-
-
-def test_queries_use_counters_by_their_rate_and_histograms_by_their_buckets() -> None:
-    for query in queries():
-        for name in METRIC.findall(query):
+    exposed = {re.split("[{ ]", line)[0] for line in lines if not line.startswith("#")}
+    exposed |= {metric.exposed for metric in METRICS if not metric.zeros()}
+    targets = [target for panel in DASHBOARD["panels"] for target in panel.get("targets", [])]
+    for query in [each["expr"] for each in targets + DASHBOARD["annotations"]["list"]]:
+        named = METRIC.findall(query)
+        assert named, "a query without a metric"
+        assert {*named} <= exposed
+        for name in named:
             if name.endswith(("_total", "_bucket")):
                 assert re.search(rf"(rate|increase)\({name}[{{\[]", query), query
             else:
@@ -55,20 +42,16 @@ def test_the_dashboard_can_be_imported_into_any_grafana_with_prometheus() -> Non
     assert DASHBOARD["uid"]
     assert DASHBOARD["title"]
     panels = DASHBOARD["panels"]
-    ids = [panel["id"] for panel in panels]
-    assert len(set(ids)) == len(ids)
+    assert len({panel["id"] for panel in panels}) == len(panels)
     (variable,) = DASHBOARD["templating"]["list"]
     assert (variable["type"], variable["query"]) == ("datasource", "prometheus")
     source = {"type": "prometheus", "uid": f"${{{variable['name']}}}"}
     taken: set[tuple[int, int]] = set()
     for panel in panels:
-        place = panel["gridPos"]
-        cells = {
-            (x, y)
-            for x in range(place["x"], place["x"] + place["w"])
-            for y in range(place["y"], place["y"] + place["h"])
-        }
-        assert max(x for x, _ in cells) < 24
+        at = panel["gridPos"]
+        columns, rows = range(at["x"], at["x"] + at["w"]), range(at["y"], at["y"] + at["h"])
+        cells = {*itertools.product(columns, rows)}
+        assert columns.stop <= 24
         assert not cells & taken, f"{panel['title']} lies on another"
         taken |= cells
         if panel["type"] != "row":
@@ -93,19 +76,27 @@ def test_the_compose_files_command_is_accepted_by_the_gateway() -> None:
     assert settings.hosts == ["localhost"]
     assert settings.holder.command == ["opencode", "acp"]
     assert "server {}:{};".format(*settings.listen) in NGINX
+    # Links to the page lead to the port that is published, under the name that is allowed.
+    gateway = COMPOSE["services"]["gateway"]
+    host = gateway["command"][gateway["command"].index("--allow-host") + 1]
+    port = gateway["ports"][0].removesuffix(":8443")
+    assert gateway["environment"]["LASTWORD_GATEWAY_URL"] == f"https://{host}:{port}"
 
 
-def test_containers_run_without_root_and_are_read_only() -> None:
+def test_containers_run_without_root_and_are_read_only_with_the_opencode_that_the_tests_play() -> (
+    None
+):
     for name, service in COMPOSE["services"].items():
         assert service["read_only"] is True, name
         assert service["cap_drop"] == ["ALL"], name
         assert service["security_opt"] == ["no-new-privileges:true"], name
         assert name == "collector" or service["user"] == "1000:1000"  # its image has a user
         assert not any("/var/run/docker" in str(volume) for volume in service.get("volumes", []))
-    users = re.findall(
-        r"^USER (.*)$", (FOLDER / "Containerfile").read_text(encoding="utf-8"), re.MULTILINE
-    )
-    assert users == ["1000:1000"]
+    containerfile = (FOLDER / "Containerfile").read_text(encoding="utf-8")
+    assert re.findall(r"^USER (.*)$", containerfile, re.MULTILINE) == ["1000:1000"]
+    lock = json.loads((TESTS / "interop" / "package-lock.json").read_text(encoding="utf-8"))
+    locked = lock["packages"]["node_modules/opencode-linux-x64-baseline"]["version"]
+    assert f"ARG OPENCODE_VERSION={locked}\n" in containerfile
 
 
 def test_the_proxy_is_alone_with_the_gateway_and_starts_once_that_is_ready() -> None:
@@ -117,15 +108,6 @@ def test_the_proxy_is_alone_with_the_gateway_and_starts_once_that_is_ready() -> 
     (published,) = gateway["ports"]
     assert published.endswith(":8443")
     assert "listen 8443 ssl" in NGINX
-
-
-def test_links_to_the_page_lead_to_the_port_that_is_published_under_the_name_that_is_allowed() -> (
-    None
-):
-    gateway = COMPOSE["services"]["gateway"]
-    host = gateway["command"][gateway["command"].index("--allow-host") + 1]
-    port = gateway["ports"][0].removesuffix(":8443")
-    assert gateway["environment"]["LASTWORD_GATEWAY_URL"] == f"https://{host}:{port}"
 
 
 def test_every_command_of_the_page_can_be_typed_and_no_token_is_without_an_end() -> None:
@@ -178,10 +160,3 @@ def test_the_proxy_outwaits_every_silence_and_buffers_nothing() -> None:
     assert f"client_max_body_size {defaults.frame_limit // 2**20}m;" in NGINX
     assert "X-Forwarded-For $remote_addr;" in NGINX
     assert "$proxy_add_x_forwarded_for" not in NGINX
-
-
-def test_the_image_has_the_opencode_that_the_tests_play() -> None:
-    lock = json.loads((TESTS / "interop" / "package-lock.json").read_text(encoding="utf-8"))
-    locked = lock["packages"]["node_modules/opencode-linux-x64-baseline"]["version"]
-    containerfile = (FOLDER / "Containerfile").read_text(encoding="utf-8")
-    assert f"ARG OPENCODE_VERSION={locked}\n" in containerfile

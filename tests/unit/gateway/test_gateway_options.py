@@ -12,15 +12,16 @@ from lastword.cli.gateway.options import read
 from lastword.cli.run.options import UsageError
 from lastword.gateway.settings.values import HolderSettings, servers_of
 from lastword.outbox.report import TargetOptions
+from tests.kit.rows import every
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 
 def test_the_defaults_are_loopback_and_those_in_the_help() -> None:
-    settings = read(["--", "agent", "--acp"])
+    settings = read(["--", "./agent", "--acp"])
     assert (settings.listen, settings.path) == (("127.0.0.1", 7780), "/acp")
-    assert settings.holder.command == ["agent", "--acp"]
+    assert settings.holder.command == [os.path.abspath("agent"), "--acp"]
     assert settings.holder.options == []
     assert settings.holder.unattended_seconds == 86400.0
     assert settings.holder.log_limit_bytes == 64 * 1024**2
@@ -46,41 +47,51 @@ def test_the_report_address_is_passed_on_only_from_the_command_line(
     assert os.environ["LASTWORD_REPORT_TO"]
     assert read(["--report-to=", "--", "agent"]).holder.report.url == ""
     assert "LASTWORD_REPORT_TO" not in os.environ
-
-
-def test_an_unusable_report_setting_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LASTWORD_REPORT_HEADERS", "none")
     with pytest.raises(UsageError, match="LASTWORD_REPORT_HEADERS"):
         read(["--report-to", "http://c", "--", "agent"])
-    assert read(["--", "agent"]).holder.report == TargetOptions()
+    assert read(["--", "agent"]).holder.report == TargetOptions("", "webhook")
 
 
-@pytest.mark.parametrize(
-    ("text", "address"),
-    [("[::1]:80", ("::1", 80)), ("localhost:0", ("localhost", 0)), ("0.0.0.0:1", ("0.0.0.0", 1))],
-)
-def test_an_address_is_read(text: str, address: tuple[str, int]) -> None:
-    settings = read(["--listen", text, "--", "agent"])
-    assert settings.listen == address
-
-
-@pytest.mark.parametrize("text", ["7780", ":1", "host:", "host:x", "host:70000", "host:²", "[]:1"])
-def test_an_invalid_address_is_reported(text: str, capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit):
-        read(["--listen", text, "--", "agent"])
-    assert f"--listen cannot be {text!r}: it takes HOST:PORT" in capsys.readouterr().err
-
-
-def test_questions_are_rejected_or_kept_for_the_given_time() -> None:
+def test_a_value_is_read_as_its_option_defines() -> None:
+    for text, address in (
+        ("[::1]:80", ("::1", 80)),
+        ("localhost:0", ("localhost", 0)),
+        ("0.0.0.0:1", ("0.0.0.0", 1)),
+    ):
+        assert read(["--listen", text, "--", "agent"]).listen == address
+    for text, seconds in (("90", 90.0), ("1.5m", 90.0), ("2h", 7200.0), ("7d", 604800.0)):
+        words = ["--log-age", text, "--idle-close", text, "--detach-grace", text]
+        settings = read([*words, "--", "a"])
+        assert settings.log_age_seconds == seconds
+        assert settings.holder.idle_close_seconds == seconds
+        assert settings.holder.detach_grace_seconds == seconds
     assert read(["--unattended", "reject", "--", "a"]).holder.unattended_seconds is None
     assert read(["--unattended-timeout", "5", "--", "a"]).holder.unattended_seconds == 5.0
-
-
-def test_names_are_given_in_one_word_or_in_several() -> None:
     words = ["--allow-host", "a, b", "--allow-host", "c", "--allow-origin", "https://x"]
     settings = read([*words, "--", "agent"])
-    assert settings.hosts == ["a", "b", "c"]
-    assert settings.origins == ["https://x"]
+    assert (settings.hosts, settings.origins) == (["a", "b", "c"], ["https://x"])
+
+
+@every(
+    ("option", "text", "takes"),
+    [
+        *(
+            ("--listen", text, ": it takes HOST:PORT")
+            for text in ("7780", ":1", "host:", "host:x", "host:70000", "host:²", "[]:1")
+        ),
+        ("--log-age", "soon", ": it takes a duration"),
+        ("--detach-grace", "-1", ": it takes a duration"),
+        ("--viewers", "0", ": it takes a number from 1 up"),
+        *(("--fleet-node", text, "") for text in ("a..b", "-a", "a b", "a.", "x" * 64, "a/b", "*")),
+    ],
+)
+def test_an_invalid_value_is_reported_with_what_its_option_takes(
+    option: str, text: str, takes: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit):
+        read([f"{option}={text}", "--", "agent"])
+    assert f"{option} cannot be {text!r}{takes}" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("by_variable", [False, True])
@@ -98,79 +109,41 @@ def test_a_webhooks_secret_is_found_from_the_folder_of_the_start(
     assert options[-1] == f"--report-secret-file={tmp_path / 'secret'}"
 
 
-def test_logs_are_beside_the_record(tmp_path: Path) -> None:
-    assert read(["--record", str(tmp_path), "--", "a"]).holder.state_folder == str(tmp_path)
-    assert read(["--", "a"]).holder.state_folder == os.environ["LASTWORD_STATE_DIR"]
-
-
-def test_a_relative_program_path_is_resolved_from_here() -> None:
-    assert read(["--", "./agent"]).holder.command == [os.path.abspath("agent")]
-
-
-@pytest.mark.parametrize(
-    ("text", "seconds"), [("90", 90.0), ("1.5m", 90.0), ("2h", 7200.0), ("7d", 604800.0)]
-)
-def test_a_time_option_takes_a_unit(text: str, seconds: float) -> None:
-    settings = read(["--log-age", text, "--idle-close", text, "--detach-grace", text, "--", "a"])
-    told = {
-        settings.log_age_seconds,
-        settings.holder.idle_close_seconds,
-        settings.holder.detach_grace_seconds,
-    }
-    assert told == {seconds}
-
-
-@pytest.mark.parametrize("words", [["--log-age", "soon"], ["--detach-grace", "-1"]])
-def test_an_invalid_duration_is_refused_with_an_example(
-    words: list[str], capsys: pytest.CaptureFixture[str]
-) -> None:
-    with pytest.raises(SystemExit):
-        read([*words, "--", "agent"])
-    assert f"{words[0]} cannot be '{words[1]}': it takes a duration" in capsys.readouterr().err
-
-
-def test_at_least_one_viewer_is_required(capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit):
-        read(["--viewers", "0", "--", "agent"])
-    assert "--viewers cannot be '0': it takes a number from 1 up" in capsys.readouterr().err
-
-
-def test_the_record_is_where_lastword_run_stores_it(
+def test_the_record_is_where_lastword_run_stores_it_and_logs_are_beside_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert read(["--", "a"]).holder.record_folder == os.environ["LASTWORD_STATE_DIR"]
-    assert read(["--record", str(tmp_path), "--", "a"]).holder.record_folder == str(tmp_path)
-    for off in ("--no-record", "--passthrough"):
-        assert read([off, "--", "a"]).holder.record_folder == ""
-    monkeypatch.setenv("LASTWORD_RECORD", str(tmp_path))
-    assert read(["--", "a"]).holder.record_folder == str(tmp_path)
+    def folders(*words: str) -> tuple[str, str]:
+        holder = read([*words, "--", "a"]).holder
+        return holder.record_folder, holder.state_folder
+
+    def passed_on(*words: str) -> str:
+        return read([*words, "--", "a"]).holder.options[-1]
+
+    assert passed_on("--record", "kept") == f"--record={os.path.abspath('kept')}"
+    assert passed_on("--record", "/kept") == "/kept"
+    assert passed_on("--no-record", "--record", "kept") == "kept"
+    usual, here = os.environ["LASTWORD_STATE_DIR"], str(tmp_path)
+    assert folders() == (usual, usual)
+    assert folders("--record", here) == (here, here)
+    assert folders("--no-record")[0] == folders("--passthrough")[0] == ""
+    monkeypatch.setenv("LASTWORD_RECORD", here)
+    assert folders()[0] == here
     monkeypatch.setenv("LASTWORD_NO_RECORD", "1")
-    assert read(["--", "a"]).holder.record_folder == ""
-
-
-def test_a_relative_record_path_is_resolved_from_here() -> None:
-    assert (
-        read(["--record", "kept", "--", "a"]).holder.options[-1]
-        == f"--record={os.path.abspath('kept')}"
-    )
-    assert read(["--record", "/kept", "--", "a"]).holder.options == ["--record", "/kept"]
-    assert read(["--no-record", "--record", "kept", "--", "a"]).holder.options[-1] == "kept"
+    assert folders()[0] == ""
 
 
 KEY = ["--fleet-key-file", "fleet.key"]
 
 
-def test_no_fleet_is_configured_without_servers() -> None:
-    assert read([*KEY, "--fleet-replicas", "1", "--", "a"]).holder.fleet is None
-
-
 def test_a_fleet_has_its_servers_its_key_and_the_name_of_its_node(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    assert read([*KEY, "--fleet-replicas", "1", "--", "a"]).holder.fleet is None  # no servers
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("socket.gethostname", lambda: "box_1.example.org.")
     urls = "nats://u:secret@a:4222, tls://b"
-    fleet = read(["--fleet", urls, *KEY, "--", "a"]).holder.fleet
+    holder = read(["--fleet", urls, *KEY, "--", "a"]).holder
+    fleet = holder.fleet
     assert fleet is not None
     assert fleet.urls == ["nats://u:secret@a:4222", "tls://b"]
     assert fleet.key_file == str(tmp_path / "fleet.key")
@@ -178,16 +151,8 @@ def test_a_fleet_has_its_servers_its_key_and_the_name_of_its_node(
     assert (fleet.credentials_file, fleet.workspace) == ("", "")
     assert "secret" not in repr(fleet)
     assert servers_of([*fleet.urls, "nats://[::1]:1"]) == "a:4222, b:4222, [::1]:1"
-
-
-def test_a_holder_gets_the_settings_of_its_fleet() -> None:
-    words = ["--fleet", "nats://a", *KEY, "--", "a"]
-    holder = read(words).holder
     again = msgspec.json.decode(msgspec.json.encode(holder), type=HolderSettings)
-    assert again.fleet == holder.fleet
-
-
-def test_servers_may_be_named_by_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert again.fleet == fleet
     monkeypatch.setenv("LASTWORD_FLEET", "nats://a,nats://b")
     fleet = read([*KEY, "--", "a"]).holder.fleet
     assert fleet is not None
@@ -210,10 +175,3 @@ def test_an_invalid_server_address_is_refused_without_its_password(
     said = capsys.readouterr().err
     assert "--fleet cannot be this: it takes addresses of NATS servers" in said
     assert "secret" not in said
-
-
-@pytest.mark.parametrize("name", ["a..b", "-a", "a b", "a.", "x" * 64, "a/b", "*"])
-def test_an_invalid_node_name_is_refused(name: str, capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit):
-        read([f"--fleet-node={name}", "--", "a"])
-    assert "--fleet-node cannot be" in capsys.readouterr().err

@@ -1,16 +1,24 @@
-"""What fronts and holders have in common: names, cursors, and the ids of what is asked."""
+"""What fronts and holders have in common: names, folders, cursors, ids, and blocks of frames."""
 
 from __future__ import annotations
 
 import os
 import socket
+import sys
+import tempfile
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from websockets.frames import Frame as WebSocketFrame
 from websockets.frames import Opcode
 from websockets.streams import StreamReader
 
+from lastword.errors import StoreError
 from lastword.gateway import wire
+from lastword.gateway.front.folders import run_folder_of
+from lastword.gateway.holder.agent_process import PART_BYTES, parts_of
+from lastword.gateway.log.entries import Cursor
 from lastword.gateway.settings.values import HolderSettings
 from lastword.gateway.viewing.frames import (
     number_of,
@@ -29,19 +37,32 @@ def test_a_file_name_is_short_for_any_session_id() -> None:
     assert all(len(name) == 24 and name.isalnum() for name in names)
 
 
-def test_the_user_at_the_other_end_of_a_unix_socket_is_identified() -> None:
+def test_the_user_at_the_other_end_of_a_unix_socket_is_known_on_linux_and_macos(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     ours, theirs = socket.socketpair(socket.AF_UNIX)
     with ours, theirs:
         assert wire.peer_user(ours) == os.getuid()
+        monkeypatch.setattr(wire.sys, "platform", "freebsd14")
+        assert wire.peer_user(ours) is None
 
 
-def test_the_peers_user_is_unknown_elsewhere_than_on_linux_and_macos(
+TMPDIR = "/var/folders/zz/zyxvpxvq6csfxvn_n0000000000000/T"
+LONG = "/Users/" + "n" * 60 + "/.local/state/lastword"
+
+
+def test_a_long_state_folder_and_macos_tmpdir_leave_a_run_folder_in_tmp(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(wire.sys, "platform", "freebsd14")
-    ours, theirs = socket.socketpair(socket.AF_UNIX)
-    with ours, theirs:
-        assert wire.peer_user(ours) is None
+    monkeypatch.delenv("XDG_RUNTIME_DIR", raising=False)
+    monkeypatch.setattr(tempfile, "gettempdir", lambda: TMPDIR)
+    monkeypatch.setattr(sys, "platform", "darwin")
+    folder = run_folder_of(LONG, 7780)
+    assert folder.startswith(f"/tmp/lastword-{os.getuid()}/7780-")
+    assert len(f"{folder}/") + 37 <= 103
+    monkeypatch.setattr(sys, "platform", "linux")
+    with pytest.raises(StoreError, match="set XDG_RUNTIME_DIR to a shorter folder"):
+        run_folder_of(LONG, 7780)
 
 
 def test_a_questions_id_names_its_session_and_its_number() -> None:
@@ -62,14 +83,10 @@ def test_only_a_number_towards_the_agent_is_read_as_one() -> None:
     [None, [], {}, {"epoch": "e"}, {"epoch": "", "seq": 1}, {"epoch": 1, "seq": 1}]
     + [{"epoch": "e", "seq": seq} for seq in (-1, 1.0, True, "1", 2**53)],
 )
-def test_an_invalid_cursor_is_refused_in_words(value: object) -> None:
+def test_a_cursor_is_read_and_an_invalid_one_refused_in_words(value: object) -> None:
+    assert cursor_of({"epoch": "e", "seq": 0}) == Cursor("e", 0)
     with pytest.raises(CursorError, match="cursor"):
         cursor_of(value)
-
-
-def test_a_cursor_is_read() -> None:
-    cursor = cursor_of({"epoch": "e", "seq": 0})
-    assert (cursor.epoch, cursor.seq) == ("e", 0)
 
 
 def test_the_agent_gets_the_clients_capabilities_without_its_files() -> None:
@@ -105,3 +122,16 @@ def test_frames_are_whole_in_every_block() -> None:
             assert (frame.opcode, frame.fin) == (Opcode.TEXT, True)
             found.append(bytes(frame.data))
     assert found == texts
+
+
+@given(st.lists(st.integers(0, 3 * PART_BYTES), min_size=1, max_size=12))
+def test_a_block_comes_in_parts_of_whole_lines_and_none_is_lost(sizes: list[int]) -> None:
+    block = b"".join(b"x" * size + b"\n" for size in sizes)
+    parts = list(parts_of(block))
+    assert b"".join(parts) == block
+    for part in parts:
+        assert part.endswith(b"\n")
+        assert len(part) <= PART_BYTES or part.count(b"\n") == 1
+    small = b"{}\n" * 10
+    [part] = parts_of(small)
+    assert part is small

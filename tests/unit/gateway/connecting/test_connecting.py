@@ -68,15 +68,20 @@ def test_a_line_that_is_not_a_message_is_answered_to_the_editor_and_else_ignored
     assert link.up == []
 
 
-def test_a_failed_agent_start_is_reported_at_once_and_can_be_retried() -> None:
+@pytest.mark.parametrize("refused", [True, False], ids=["refused", "given up"])
+def test_an_initialize_that_fails_may_come_again(refused: bool) -> None:
     link = PlayedLink()
-    link.front.refusal = {"code": -32603, "message": "no such program"}
+    if refused:
+        link.front.refusal = {"code": -32603, "message": "no such program"}
     hello = link.introduce()
-    link.settle()
-    assert link.answers(hello)[0]["error"]["message"] == "no such program"
-    assert HangUp() in link.others
-    link.front.refusal = None
-    link.front.is_open = False
+    if refused:  # which is told at once
+        link.settle()
+        assert link.answers(hello)[0]["error"]["message"] == "no such program"
+        assert HangUp() in link.others
+        link.front.refusal, link.front.is_open = None, False
+    else:
+        link.give_up()
+        assert is_typed(link.answers(hello)[0])["reason"] == "gateway_unreachable"
     again = link.introduce()
     link.settle()
     assert "result" in link.answers(again)[0]
@@ -196,16 +201,6 @@ def test_a_prompt_that_was_never_sent_is_not_sent_after_it_has_failed() -> None:
     link.give_up()
     link.settle()
     assert link.front.prompts == []
-
-
-def test_giving_up_before_the_greeting_fails_initialize_which_may_come_again() -> None:
-    link = PlayedLink()
-    hello = link.introduce()
-    link.give_up()
-    assert is_typed(link.answers(hello)[0])["reason"] == "gateway_unreachable"
-    again = link.introduce()
-    link.settle()
-    assert "result" in link.answers(again)[0]
 
 
 def _told_after(link: PlayedLink, seconds: float) -> list[dict[str, Any]]:
