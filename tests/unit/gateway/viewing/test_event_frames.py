@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import pytest
 
 from lastword.core.link.handshake import ClientProfile
@@ -25,20 +23,16 @@ from lastword.gateway.viewing.render import (
 from tests.kit.gateway.entries_made import SESSION, ask, end, out, said, told
 from tests.kit.rows import every
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
 FAILURE = {"type": "rate_limit", "message": "Wait.", "retryable": True}
-TYPED = ClientProfile(typed=True)
 
 
 class Stream:
     """One viewer's events."""
 
-    def __init__(self, entries: Sequence[LogEntry], profile: ClientProfile = TYPED) -> None:
+    def __init__(self, *entries: LogEntry) -> None:
         self.log = MemoryLog(epoch="e")
         self.log.append(entries)
-        viewer = Viewer(id="me", profile=profile)
+        viewer = Viewer(id="me", profile=ClientProfile(typed=True))
         self.attachment = Attachment(viewer, Reader(self.log, 0), head=0, from_cursor=False)
         self.renderer = Renderer(SESSION)
 
@@ -59,7 +53,7 @@ class Stream:
 
 
 def test_an_entry_of_several_frames_has_a_place_for_each() -> None:
-    stream = Stream([out(), said(1, "me"), end(1, "me", failure=FAILURE), out()])
+    stream = Stream(out(), said(1, "me"), end(1, "me", failure=FAILURE), out())
     events = stream.next()
     assert [event.id for event in events] == ["e:1", "e:3.1", "e:3", "e:4"]
     assert all(event.is_kept for event in events)
@@ -69,31 +63,25 @@ def test_an_entry_of_several_frames_has_a_place_for_each() -> None:
     assert stream.after("e:4.9") == events[3:]  # no such part was ever told
 
 
-def test_repeated_events_come_once_each_time() -> None:
-    stream = Stream([said(1, "me"), end(1, "me")])
+def test_events_are_repeated_once_each_time_but_for_a_forks_answer() -> None:
+    stream = Stream(said(1, "me"), end(1, "me"))
     (answer,) = stream.next()
     assert stream.after("e:1") == [answer]
     assert stream.after("e:1") == [answer]
     assert stream.next() == []
-
-
-def test_a_question_and_its_withdrawal_are_repeated() -> None:
-    stream = Stream([ask(1), out(), told(1, "another")])
+    stream = Stream(ask(1), out(), told(1, "another"))
     asked, spoken, withdrawn = stream.next()
     assert stream.after(asked.id) == [spoken, withdrawn]
     assert stream.after("e:0") == [asked, spoken, withdrawn]
-
-
-def test_a_forks_answer_is_not_repeated() -> None:
     about = About(viewer="me", request=b"7", number=1, method=acp.FORK)
     forked = LogEntry(LogKind.END, 1, b'{"id":1,"result":{"sessionId":"f"}}', about)
-    stream = Stream([out(), forked])
+    stream = Stream(out(), forked)
     assert len(stream.next()) == 2
     assert stream.after("e:1") == []
 
 
 def test_a_gap_is_repeated_with_its_pinned_entries_until_its_end_was_received() -> None:
-    stream = Stream([out("plan"), out(), out(), out()])
+    stream = Stream(out("plan"), out(), out(), out())
     stream.log.trim(limit_bytes=0)
     gap, plan = stream.next()
     assert (gap.id, plan.id) == ("", "e:3")
@@ -102,17 +90,14 @@ def test_a_gap_is_repeated_with_its_pinned_entries_until_its_end_was_received() 
     assert [event.id for event in stream.after("e:3")] == ["e:4"]
 
 
-def test_an_event_is_written_with_its_id_or_without() -> None:
-    assert StreamEvent(b"{}", "e:1").encoded == b"id: e:1\ndata: {}\n\n"
-    assert StreamEvent(b"{}").encoded == b"data: {}\n\n"
-
-
 def test_a_place_is_read_from_an_id_and_from_a_control_line() -> None:
     assert read_id("e:5") == LogPlace(Cursor("e", 5))
     assert read_id("e:5.2") == LogPlace(Cursor("e", 4), 2)
     assert place_of(place_facts(LogPlace(Cursor("e", 4), 2))) == LogPlace(Cursor("e", 4), 2)
     assert place_of({"epoch": "e", "seq": 4, "parts": "x"}) == LogPlace(Cursor("e", 4))
     assert events_of({"events": 1}) == []
+    assert StreamEvent(b"{}", "e:1").encoded == b"id: e:1\ndata: {}\n\n"
+    assert StreamEvent(b"{}").encoded == b"data: {}\n\n"
 
 
 @every("text", ["", "5", "e:", ":5", "e:-1", "e:5.", "e: 5", "e:5\n", "é:5", "e:9999999999999999"])

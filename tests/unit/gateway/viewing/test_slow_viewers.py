@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from lastword.core.timeline.entry import Kind
 from lastword.gateway.log.entries import LogEntry, LogKind
 from lastword.gateway.log.store import MemoryLog
 from lastword.gateway.viewing.reader import LAG_SHARE, Attachment, LagMeter, LagNote, Reader, Viewer
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 LIMIT = 1_000_000
 ENTRY = LogEntry(LogKind.OUT, 0, b"x" * 952)
@@ -27,8 +22,8 @@ class Play:
     def grows(self, entries: int) -> None:
         self.log.append([ENTRY] * entries)
 
-    def comes(self, after: int) -> Attachment:
-        reader = Reader(self.log, after)
+    def comes(self) -> Attachment:
+        reader = Reader(self.log, 0)
         return Attachment(Viewer(id="a"), reader, head=self.log.head, from_cursor=False)
 
     def look(self, *viewers: Attachment) -> list[LagNote]:
@@ -42,7 +37,7 @@ def reads_all(viewer: Attachment) -> None:
 
 def test_a_slow_viewer_is_reported_once_as_lagging_and_once_as_caught_up() -> None:
     play = Play()
-    viewer = play.comes(0)
+    viewer = play.comes()
     said: list[LagNote] = []
     for _ in range(10):
         play.grows(100)
@@ -56,7 +51,7 @@ def test_a_slow_viewer_is_reported_once_as_lagging_and_once_as_caught_up() -> No
 def test_the_replayed_past_does_not_count_as_lag() -> None:
     play = Play()
     play.grows(900)
-    viewer = play.comes(0)
+    viewer = play.comes()
     assert play.look(viewer) == []
     play.grows(int(LIMIT * LAG_SHARE / 1000))
     assert play.look(viewer) == []
@@ -67,7 +62,7 @@ def test_the_replayed_past_does_not_count_as_lag() -> None:
 
 def test_a_viewer_that_left_while_lagging_is_not_reported_again() -> None:
     play = Play()
-    viewer, other = play.comes(0), play.comes(0)
+    viewer, other = play.comes(), play.comes()
     play.grows(300)
     assert [note.kind for note in play.look(viewer)] == [Kind.VIEWER_LAGS]
     reads_all(other)
@@ -78,16 +73,11 @@ def test_a_viewer_that_left_while_lagging_is_not_reported_again() -> None:
 def test_lag_is_interpolated_between_two_marks_and_clamped_outside() -> None:
     meter = LagMeter(limit_bytes=LIMIT, first=11, head=20, written_bytes=1000)
     meter.mark(11, 40, 5000)
-    assert told(meter, (0, 10, 15, 20, 30, 40, 99)) == [0, 0, 500, 1000, 3000, 5000, 5000]
-
-
-def test_marks_of_trimmed_entries_are_forgotten() -> None:
+    seqs = (0, 10, 15, 20, 30, 40, 99)
+    assert [meter.bytes_until(seq) for seq in seqs] == [0, 0, 500, 1000, 3000, 5000, 5000]
+    # Marks of trimmed entries are forgotten.
     meter = LagMeter(limit_bytes=LIMIT, first=1, head=0, written_bytes=0)
     for head in range(10, 110, 10):
         meter.mark(1, head, head * 100)
     meter.mark(46, 100, 10_000)
-    assert told(meter, (10, 40, 45, 100)) == [4000, 4000, 4500, 10_000]
-
-
-def told(meter: LagMeter, seqs: Iterable[int]) -> list[float]:
-    return [meter.bytes_until(seq) for seq in seqs]
+    assert [meter.bytes_until(seq) for seq in (10, 40, 45, 100)] == [4000, 4000, 4500, 10_000]
