@@ -9,27 +9,33 @@ from __future__ import annotations
 import asyncio
 import inspect
 from importlib.metadata import version
-from typing import TYPE_CHECKING, Any
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any, cast
+from unittest.mock import AsyncMock, Mock
 
 import pytest
 import uvicorn
+from starlette.websockets import WebSocket, WebSocketState
 from uvicorn.protocols.http.h11_impl import H11Protocol
 from uvicorn.protocols.utils import ClientDisconnected
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 from uvicorn.server import ServerState
 
 from lastword.gateway.front.process import _FrontServer
-from lastword.gateway.front.protocols import AbortableHttp, AbortableProtocol, FramedProtocol
+from lastword.gateway.front.protocols import (
+    AbortableHttp,
+    AbortableProtocol,
+    FramedProtocol,
+    ViewerSocket,
+)
+from lastword.gateway.front.tokens import Grant
+from lastword.gateway.viewing.reader import Role
+from tests.kit.patience import fused
 from tests.kit.rows import every
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-HTTP, WEBSOCKET = (
-    "gateway/front/protocols.py",
-    "gateway/front/protocols.py and gateway/front/protocols.py",
-)
-CHANGED = "uvicorn {version} has changed {what}: see {where}, and then the bound in pyproject.toml"
 PARAMETERS: dict[tuple[type, str], tuple[str, ...]] = {
     (H11Protocol, "__init__"): ("self", "config", "server_state", "app_state", "_loop"),
     (H11Protocol, "connection_made"): ("self", "transport"),
@@ -60,40 +66,31 @@ CALLERS: dict[tuple[type, str], tuple[str, ...]] = {
 }
 """The methods that do nothing for the gateway unless uvicorn's own ones call them."""
 
-OURS = (AbortableHttp, AbortableProtocol, FramedProtocol, _FrontServer)
 
-
-def _changed(what: str, where: str) -> str:
-    return CHANGED.format(version=version("uvicorn"), what=what, where=where)
-
-
-def _module(of: type) -> str:
-    if of is uvicorn.Server:
-        return "gateway/front/process.py"
-    return HTTP if of is H11Protocol else WEBSOCKET
+def changed(of: type, name: str) -> str:
+    where = "process" if of is uvicorn.Server else "protocols"
+    return (
+        f"uvicorn {version('uvicorn')} has changed {of.__name__}.{name}: see "
+        f"gateway/front/{where}.py, and then the bound in pyproject.toml"
+    )
 
 
 @every(("of", "name"), PARAMETERS)
 def test_a_method_has_the_parameters_that_the_gateway_gives_it(of: type, name: str) -> None:
-    message = _changed(f"{of.__name__}.{name}", _module(of))
     method: Callable[..., Any] | None = getattr(of, name, None)
-    assert method is not None, message
-    assert tuple(inspect.signature(method).parameters) == PARAMETERS[of, name], message
-
-
-@pytest.mark.parametrize(("of", "name"), CALLERS)
-def test_an_overridden_method_is_still_called_by_the_same_callers(of: type, name: str) -> None:
-    for caller in CALLERS[of, name]:
-        method: Any = getattr(of, caller, None)
-        names = () if method is None else method.__code__.co_names
-        assert name in names, _changed(f"{of.__name__}.{caller}", _module(of))
+    assert method is not None, changed(of, name)
+    assert tuple(inspect.signature(method).parameters) == PARAMETERS[of, name], changed(of, name)
+    for caller in CALLERS.get((of, name), ()):
+        calling: Any = getattr(of, caller, None)
+        assert calling is not None, changed(of, caller)
+        assert name in calling.__code__.co_names, changed(of, caller)
 
 
 def test_every_method_that_the_gateway_overrides_is_in_the_table() -> None:
     of_uvicorn = (H11Protocol, WebSocketsSansIOProtocol, uvicorn.Server)
     overridden = {
         (base, name)
-        for ours in OURS
+        for ours in (AbortableHttp, AbortableProtocol, FramedProtocol, _FrontServer)
         for name in vars(ours)
         for base in of_uvicorn
         if issubclass(ours, base) and callable(getattr(base, name, None)) and name in vars(base)
@@ -101,22 +98,16 @@ def test_every_method_that_the_gateway_overrides_is_in_the_table() -> None:
     assert overridden - PARAMETERS.keys() == set()
 
 
-async def _app(scope: Any, receive: Any, send: Any) -> None:
+async def app(scope: Any, receive: Any, send: Any) -> None:
     raise AssertionError
 
 
-def _fresh(kind: type[Any]) -> Any:
-    async def made() -> Any:
-        config = uvicorn.Config(_app, ws=FramedProtocol, http=AbortableHttp, lifespan="off")
-        config.load()
-        return kind(config, ServerState(), {})
-
-    return asyncio.run(made())
-
-
-def test_a_websocket_has_the_state_that_the_gateway_reads() -> None:
-    socket = _fresh(WebSocketsSansIOProtocol)
-    expected = {
+@fused
+async def test_a_connection_has_the_state_that_the_gateway_reads_and_replaces() -> None:
+    config = uvicorn.Config(app, ws=FramedProtocol, http=AbortableHttp, lifespan="off")
+    config.load()
+    unset = dict.fromkeys(("transport", "scope", "cycle"))
+    of_socket = {
         "close_sent": False,
         "disconnected": False,
         "handshake_complete": False,
@@ -124,44 +115,46 @@ def test_a_websocket_has_the_state_that_the_gateway_reads() -> None:
         "pending_ping_payload": None,
         "transport": None,
     }
-    for name, value in expected.items():
-        message = _changed(f"WebSocketsSansIOProtocol.{name}", WEBSOCKET)
-        assert vars(socket).get(name, "missing") == value, message
-    assert isinstance(socket.loop, asyncio.AbstractEventLoop)
-    assert isinstance(socket.queue, asyncio.Queue), _changed("its queue", WEBSOCKET)
-    assert isinstance(socket.writable, asyncio.Event), _changed("its flow control", WEBSOCKET)
-    assert socket.writable.is_set()
-    assert socket.conn.close_rcvd is None
-    assert socket.conn.extensions == []
-
-
-def test_an_http_connection_has_the_state_that_the_gateway_reads_and_replaces() -> None:
-    connection = _fresh(H11Protocol)
-    for name in ("transport", "scope", "cycle"):
-        message = _changed(f"H11Protocol.{name}", HTTP)
-        assert vars(connection).get(name, "missing") is None, message
-    assert callable(connection.app), _changed("H11Protocol.app", HTTP)
-    assert isinstance(connection.loop, asyncio.AbstractEventLoop)
+    for kind, expected in ((WebSocketsSansIOProtocol, of_socket), (H11Protocol, unset)):
+        made: Any = kind(config, ServerState(), {})
+        for name, value in expected.items():
+            assert vars(made).get(name, "missing") == value, changed(kind, name)
+        assert isinstance(made.loop, asyncio.AbstractEventLoop)
+        if kind is WebSocketsSansIOProtocol:
+            assert isinstance(made.queue, asyncio.Queue), changed(kind, "queue")
+            assert isinstance(made.writable, asyncio.Event), changed(kind, "writable")
+            assert made.writable.is_set()
+            assert made.conn.close_rcvd is None
+            assert made.conn.extensions == []
+        else:
+            assert callable(made.app), changed(kind, "app")
     cycle = inspect.getsource(H11Protocol.handle_events)
-    assert "app = self.app" in cycle, _changed("where a request's application comes from", HTTP)
+    assert "app = self.app" in cycle, changed(H11Protocol, "handle_events")
     assert "response_complete" in inspect.getsource(inspect.getmodule(H11Protocol) or H11Protocol)
+    assert issubclass(ClientDisconnected, OSError)  # a viewer that has left
 
 
-def test_a_tick_renews_the_date_and_says_when_to_end() -> None:
-    async def ticked() -> None:
-        server = _FrontServer(uvicorn.Config(_app))
-        assert not await server.on_tick(0)
-        assert b"date" in dict(server.server_state.default_headers)
-        server.end()
-        assert await server.on_tick(0)
-
-    asyncio.run(ticked())
-
-
-def test_a_server_says_that_it_has_started_and_is_ended_by_a_flag() -> None:
-    server = uvicorn.Server(uvicorn.Config(_app))
+@fused
+async def test_a_tick_renews_the_date_and_says_when_to_end() -> None:
+    server = _FrontServer(uvicorn.Config(app))
     assert (server.started, server.should_exit) == (False, False)
+    assert not await server.on_tick(0)
+    assert b"date" in dict(server.server_state.default_headers)
+    server.end()
+    assert await server.on_tick(0)
 
 
-def test_a_viewer_that_has_left_is_an_os_error() -> None:
-    assert issubclass(ClientDisconnected, OSError)
+@pytest.mark.parametrize("error", [OSError("gone"), RuntimeError("closed")], ids=["cut", "closed"])
+@fused
+async def test_sending_to_a_socket_whose_viewer_has_just_left_raises_nothing(
+    error: Exception,
+) -> None:
+    send = AsyncMock(side_effect=error)
+    websocket = WebSocket({"type": "websocket", "extensions": {}}, AsyncMock(), send)
+    services = cast("Any", SimpleNamespace(quality=Mock()))
+    socket = ViewerSocket(services, websocket, Grant(Role.OBSERVER, "s", 5), "")
+    for act in (lambda: socket.send(b"{}\n"), lambda: socket.close(1001, "gateway_stops")):
+        websocket.client_state = websocket.application_state = WebSocketState.CONNECTED
+        await act()
+    sent = [call.args[0]["type"] for call in send.await_args_list]
+    assert sent == ["websocket.send", "websocket.close"]

@@ -19,6 +19,7 @@ from lastword.gateway.viewing.render import WAITS
 from tests.kit.gateway.committing import CommittingHub
 from tests.kit.gateway.entries_made import SESSION, frame_of, said, update_line
 from tests.kit.gateway.late_log import late
+from tests.kit.rows import every
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -367,15 +368,6 @@ def test_a_lasting_wait_is_shown_as_a_line_and_repeated_rarely_until_it_ends() -
     assert play.hub.next_timeout() is None
 
 
-@pytest.mark.parametrize("fails", [False, True])
-def test_a_session_is_closed_once_its_agent_has_closed_it(fails: bool) -> None:
-    play = Play()
-    play.says(play.comes(), jsonrpc.request(b"7", "session/close", {"sessionId": SESSION}))
-    assert not play.hub.is_closed
-    play.agent(jsonrpc.error(b"1", ERROR) if fails else jsonrpc.result(b"1", {}))
-    assert play.hub.is_closed is not fails
-
-
 def test_a_new_viewer_can_reuse_an_answered_id_for_another_request() -> None:
     for viewer, reaches_agent in ((Viewer(id="a", is_new=True), True), (A, False)):
         play = Play()
@@ -407,7 +399,7 @@ def test_a_question_is_noted_as_kept_while_no_controller_is_there() -> None:
     assert told_of_questions(play) == [("question_held", "", number) for number in (1, 2, 3)]
 
 
-@pytest.mark.parametrize(
+@every(
     ("seconds", "method", "why"),
     [
         (60.0, "session/request_permission", "expired"),
@@ -458,3 +450,14 @@ def test_a_message_waits_for_the_commits_before_it_and_for_no_other() -> None:
     written.pop(0)()
     effects.carry_out([line[4]])
     assert sent == line
+
+
+def test_a_session_is_closed_once_its_agent_has_closed_it() -> None:
+    play = Play()
+    viewer = play.comes()
+    for number, answer in ((1, jsonrpc.error(b"1", ERROR)), (2, jsonrpc.result(b"2", {}))):
+        close = jsonrpc.request(b"%d" % number, "session/close", {"sessionId": SESSION})
+        play.says(viewer, close)
+        assert not play.hub.is_closed
+        play.agent(answer)
+    assert play.hub.is_closed
