@@ -1,12 +1,20 @@
-"""Counts that are added up, and shown as Prometheus reads them."""
+"""Counts that are added up, those of the outbox too, and shown as Prometheus reads them."""
 
 from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
 
 from prometheus_client.parser import text_string_to_metric_families
 
 from lastword.gateway.quality import metrics
 from lastword.gateway.quality.exposition import escaped, exposition
-from lastword.gateway.quality.metrics import Counts, Distribution, Snapshot
+from lastword.gateway.quality.metrics import Counts, Distribution, OutboxMetrics, Snapshot
+from lastword.outbox.report import FailureReport, ReportTarget
+from lastword.outbox.store import Outbox
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 def test_prometheus_own_parser_reads_every_line_as_the_table_defines() -> None:
@@ -87,3 +95,72 @@ def test_a_quantile_lies_in_its_bucket_and_is_undefined_without_values() -> None
     assert seen.quantile(0.75) == 3.0
     seen.observe(1000.0)
     assert seen.quantile(0.99) == 4.0
+
+
+TARGET = ReportTarget("http://127.0.0.1:9/", "webhook", {}, b"", "key", "http://127.0.0.1:9")
+
+
+def report(number: int, age_seconds: float) -> FailureReport:
+    return FailureReport(
+        report_id=f"r{number}",
+        at_epoch_ms=int((time.time() - age_seconds) * 1000),
+        what="turn",
+        run_id="run",
+        door="run",
+        program="agent",
+        lastword_version="0",
+        platform="linux",
+        facts={"type": "budget"},
+    )
+
+
+def test_waiting_and_dead_reports_and_the_oldest_ones_age_are_gauges(tmp_path: Path) -> None:
+    seen = OutboxMetrics(str(tmp_path))
+    seen.read()
+    assert seen.gauges == {}
+    outbox = Outbox(str(tmp_path))
+    outbox.add([report(1, 7000), report(2, 500), report(3, 100)], TARGET)
+    taken = outbox.next_report(TARGET)
+    assert taken is not None
+    outbox.refused(taken, TARGET, "400")
+    seen.read()
+    assert seen.gauges[metrics.REPORTS.key("waiting")] == 2
+    assert seen.gauges[metrics.REPORTS.key("dead")] == 1
+    assert 500 <= seen.gauges[metrics.OLDEST_REPORT.key()] < 7000
+    status = outbox.status()
+    assert (status.waiting, status.dead) == (2, 1)
+
+
+def test_sent_refused_and_dropped_reports_are_counted_across_a_new_file(tmp_path: Path) -> None:
+    seen = OutboxMetrics(str(tmp_path))
+    for times in (1, 2):
+        outbox = Outbox(str(tmp_path))
+        outbox.add([report(1, 100), report(2, 100), report(3, 30 * 24 * 3600)], TARGET)
+        arrived, refused = outbox.next_report(TARGET), outbox.next_report(TARGET)
+        assert arrived is not None
+        assert refused is not None
+        outbox.delivered(arrived, TARGET)
+        outbox.refused(refused, TARGET, "400")
+        outbox.clear_dead()
+        seen.read()
+        seen.read()
+        counters = seen.counts.counters
+        assert counters[metrics.REPORTS_SENT.key()] == times
+        assert counters[metrics.REPORTS_REFUSED.key()] == times
+        assert counters[metrics.REPORTS_DROPPED.key("old")] == times
+        assert counters.get(metrics.REPORTS_DROPPED.key("full"), 0) == 0
+        (tmp_path / "outbox.db").unlink()
+        if times == 1:
+            Outbox(str(tmp_path)).add([report(9, 100)], TARGET)
+            seen.read()
+
+
+def test_an_unreadable_outbox_does_not_count_as_empty(tmp_path: Path) -> None:
+    seen = OutboxMetrics(str(tmp_path))
+    Outbox(str(tmp_path)).add([report(1, 100)], TARGET)
+    seen.read()
+    before = dict(seen.gauges)
+    (tmp_path / "outbox.db").write_bytes(b"this is no database" * 100)
+    seen.read()
+    assert seen.gauges == before
+    assert (tmp_path / "outbox.db").read_bytes().startswith(b"this is")
