@@ -153,8 +153,9 @@ def test_values_are_encoded_although_msgspec_refuses_them() -> None:
     )
 )
 def test_a_block_is_decoded_as_its_lines_are(lines: list[bytes]) -> None:
-    block = b"\n\n".join(lines) + b"\n"  # an empty line is none
-    assert jsonrpc.decode_lines(block) == [decode(line) for line in lines]
+    for gap in (b"\n", b"\n\n"):  # an empty line is none
+        block = gap.join(lines) + b"\n"
+        assert jsonrpc.decode_lines(block) == [decode(line) for line in lines]
 
 
 def test_only_a_block_of_messages_is_decoded_at_once() -> None:

@@ -397,3 +397,8 @@ def test_an_hours_entries_are_bounded_but_failures_are_kept_and_the_rest_counted
         happens(HOUR_SECONDS + 1)
     recorder.close()
     assert carrier.rows[-1].facts == {"count": 5, "kinds": {"viewer_came": 5}}
+    recorder = Recorder(lambda: carrier, HourlyBounds())
+    recorder.keep()
+    happens(0.0)
+    recorder.close()
+    assert carrier.rows[-1].kind == Kind.VIEWER_CAME
