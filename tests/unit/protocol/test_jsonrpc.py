@@ -160,8 +160,10 @@ def test_a_block_is_decoded_as_its_lines_are(lines: list[bytes]) -> None:
 
 def test_only_a_block_of_messages_is_decoded_at_once() -> None:
     good = UPDATE % b"{}"
-    assert jsonrpc.decode_block(good + b"\n" + good + b"\n") is not None
-    assert jsonrpc.decode_block(good + b"\nnoise\n" + good + b"\n") is None
+    block, noisy = good + b"\n" + good + b"\n", good + b"\nnoise\n" + good + b"\n"
+    assert jsonrpc.decode_block(block) is not None
+    assert jsonrpc.decode_lines(block) == [decode(good)] * 2
+    assert jsonrpc.decode_block(noisy) is None
     assert jsonrpc.decode_lines(b"\n\n") == []
 
 
