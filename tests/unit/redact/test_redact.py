@@ -78,33 +78,6 @@ def test_a_home_directory_loses_its_owner() -> None:
         assert redact_text(text) == expected
 
 
-@every(
-    "text",
-    [
-        "sessionId sess_01J9ZK3V8Q2M5N7P and toolCallId toolu_01AbCdEfGh",
-        "550e8400-e29b-41d4-a716-446655440000",
-        "traceparent 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01",
-        "req_011CSHoEeqs5C35K2UUqR7Fy",
-        "model claude-opus-4-5-20251101 and gpt-5-codex and qwen/qwen3-coder:free",
-        "Rate limit reached for gpt-4o in organization org_redacted on tokens per min (TPM)",
-        "maximum context length is 16385 tokens, however you requested 33625 tokens",
-        "https://platform.openai.com/docs/guides/error-codes/api-errors",
-        "https://host.example/home/about?page=2&sort=key",
-        "Basic authentication required; Bearer authentication is not supported",
-        "The token is expired. Provide an API key in the Authorization header",
-        "npm install @zed-industries/codex-acp@0.5.1 and opencode-ai@1.18.0",
-        "Traceback (most recent call last):\n  File \"app.py\", line 12, in main\nKeyError: 'key'",
-        "commit 3f786850e387550fdab836ed7e6dc881de23001b",
-        "task-force, sk-learn, disk-usage, risk_assessment, pk-constraint, user-agent",
-        "organisation-wide policy, org-level-settings, team-based, project_settings",
-        "key: value, secretary: Bob, tokens: 128, max_tokens=4096, keyboard=us",
-        "retry after 20 s; resets_in_seconds: 13872",
-    ],
-)
-def test_ordinary_words_and_ids_stay_as_they_are(text: str) -> None:
-    assert redact_text(text) == text
-
-
 def test_the_exact_value_of_a_known_secret_is_redacted_anywhere_unless_it_is_too_short() -> None:
     redactor = Redactor(("correct horse battery", "correct horse battery staple"))
     assert redactor("it said correct horse battery staple!") == f"it said {REDACTED}!"
