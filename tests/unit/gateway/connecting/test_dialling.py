@@ -1,4 +1,4 @@
-"""What `lastword connect` dials and says of it, what `ssh` means, and folders on another machine."""
+"""What `lastword connect` dials and says of it, what `ssh` means, folders on another machine."""
 
 from __future__ import annotations
 
