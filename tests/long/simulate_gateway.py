@@ -2,7 +2,7 @@
 
     python -m tests.long.simulate_gateway --schedules 1000000 --seed 1
         [--jobs N] [--mutant NAME] [--schedule K]
-    python -m tests.long.simulate_gateway --fleet [--rule NAME] …
+    python -m tests.long.simulate_gateway --fleet …
 
 A schedule is one session: an agent that speaks, asks and answers; up to three viewers that come
 back, with and without cursors, by the id of an event or with a past whose messages are joined, lag,
@@ -27,8 +27,7 @@ stream is full, and which loses what it had acknowledged; a record of the owner 
 or late; links between the two that are cut; files that are damaged. Its referee
 (`tests.kit.fleet.simulation.referee`) has promises of its own: nothing is shown or done before it
 is in the stream (`unreplicated`), terms ascend (`terms`), no entry is replaced by another
-(`mixed`), and there is an owner again in time (`late`). `--rule` plays one fault of each kind by
-itself, in the midst of a session without others.
+(`mixed`), and there is an owner again in time (`late`).
 """
 
 from __future__ import annotations
@@ -44,7 +43,6 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from tests.kit.fleet.simulation.mutants import FLEET_MUTANTS
 from tests.kit.fleet.simulation.referee import FLEET_PROMISES, BrokenFleetPromiseError
-from tests.kit.fleet.simulation.rules import RULES
 from tests.kit.fleet.simulation.world import FleetMachine, FleetWorld
 from tests.kit.gateway.mutants import MUTANTS
 from tests.kit.gateway.referee import PROMISES, BrokenGatewayPromiseError
@@ -80,14 +78,11 @@ def play(seed: int, mutant: str, number: int) -> Played:
     return Played(promise, said, hashlib.sha256(b"\n".join(world.trace)).digest())
 
 
-def play_fleet(seed: int, mutant: str, number: int, *, rule: str = "") -> Played:
+def play_fleet(seed: int, mutant: str, number: int) -> Played:
     world = FleetWorld(seed, number, FLEET_MUTANTS[mutant]() if mutant else FleetMachine())
     promise = said = ""
     try:
-        if rule:
-            RULES[rule](world)
-        else:
-            world.run()
+        world.run()
     except BrokenFleetPromiseError as broken:
         promise, said = broken.promise, f"schedule {number}: {broken}"
     counts = world.referee.counts + world.broker.faults + Counter(steps=world.steps)
@@ -143,10 +138,9 @@ def main() -> int:
     parser.add_argument("--jobs", type=int, default=1, help="processes that play them")
     parser.add_argument("--mutant", choices={**MUTANTS, **FLEET_MUTANTS}, default="")
     parser.add_argument("--fleet", action="store_true", help="play sessions of a fleet")
-    parser.add_argument("--rule", choices=RULES, default="", help="one fault of a fleet")
     arguments = parser.parse_args()
     run = Schedules(FLEET_PROMISES if arguments.fleet else PROMISES)
-    play_one = partial(play_fleet, rule=arguments.rule) if arguments.fleet else play
+    play_one = play_fleet if arguments.fleet else play
     alone = arguments.schedule
     numbers = range(arguments.schedules) if alone is None else range(alone, alone + 1)
     told = time.monotonic()

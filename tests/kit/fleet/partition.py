@@ -58,25 +58,16 @@ class Partition:
 
     def cut(self) -> None:
         """Let nothing pass any more, without a word to either end."""
-        self._run(self._cut(Plan(Fault.BLACK_HOLE)))
-
-    def lose_answers(self) -> None:
-        """Let what is sent reach the servers, and none of their answers come back."""
-        self._run(self._lose_answers())
+        self._run(self._cut())
 
     def heal(self) -> None:
         """End what is cut; the connections after that get through."""
         self._run(self._heal())
 
-    async def _cut(self, plan: Plan) -> None:
-        self._plan = plan
-        for proxy in self._proxies:
-            proxy.swallow()
-
-    async def _lose_answers(self) -> None:
+    async def _cut(self) -> None:
         self._plan = Plan(Fault.BLACK_HOLE)
         for proxy in self._proxies:
-            proxy.swallow_answers()
+            proxy.swallow()
 
     async def _heal(self) -> None:
         self._plan = Plan()

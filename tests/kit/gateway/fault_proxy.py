@@ -62,7 +62,6 @@ class FaultProxy:
         self.connections = 0
         self.struck = 0
         self._swallowed = 0
-        self._unanswered = 0
         self._server: asyncio.Server | None = None
         self._open: set[asyncio.Task[None]] = set()
         self._ends: set[asyncio.StreamWriter] = set()
@@ -94,10 +93,6 @@ class FaultProxy:
     def swallow(self) -> None:
         """Let nothing more pass of the connections that there are."""
         self._swallowed = self.connections
-
-    def swallow_answers(self) -> None:
-        """Let nothing more pass of what the server says on the connections that there are."""
-        self._unanswered = self.connections
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         if self._server is None or not self._server.is_serving():  # let in just before its end
@@ -156,7 +151,7 @@ class FaultProxy:
                 await asyncio.sleep(plan.delay_seconds)
                 if plan.bytes_per_second:
                     await asyncio.sleep(len(piece) / plan.bytes_per_second)
-                if number < max(self._swallowed, self._unanswered):
+                if number < self._swallowed:
                     continue
                 if plan.fault is Fault.DEAF:
                     before, left = left, left - len(piece)

@@ -68,8 +68,6 @@ class Broker:
         self.cut_until: dict[str, float] = {}
         self.away_until = 0.0
         self.full_until = 0.0
-        self.lost_answers = 0
-        """How many of the next answers are lost."""
         self._dice = dice
         self._referee = referee
         self._lease: Lease | None = None
@@ -99,11 +97,6 @@ class Broker:
         if before:
             self.faults["tail lost"] += 1
             self._referee.lost_tail(self.replicas.of(SESSION).messages)
-
-    def lose_all(self) -> None:
-        self.replicas.forget(SESSION)
-        self.faults["everything lost"] += 1
-        self._referee.lost_tail([])
 
     # Requests.
 
@@ -136,9 +129,7 @@ class Broker:
                 result = error
         if self.is_cut(node) or self.clock.now < self.away_until:
             return
-        if self.lost_answers:
-            self.lost_answers -= 1
-        elif not self._fails("acknowledgement lost", 0.03):
+        if not self._fails("acknowledgement lost", 0.03):
             self.clock.later(self._delay(), lambda: settle(result))
 
     # The stream.

@@ -36,11 +36,7 @@ ALL = 10**12
 BEGINS: dict[str, Any] = {}
 """Says to a viewer that everything comes from the oldest entry on."""
 
-TAKEOVER_SECONDS = 20.0
-QUIET = 0.87
-"""The share of steps that are no accidents."""
-
-REST_SECONDS = 120.0
+REST_SECONDS = 30.0
 LATEST_SECONDS = 30.0
 """After it nothing is under way that was sent before."""
 
@@ -124,8 +120,6 @@ class FleetWorld:
         self.goes_on_without = self.dice() < 0.1
         self.nodes = [Node(name) for name in "abc"[: 2 + self.draw(2)]]
         self.steps = 0
-        self.is_resting = False
-        self.orphaned_at: float | None = None
         self._epochs = 0
         self._tag = 0
         self.follower = Follower(self)
@@ -164,11 +158,8 @@ class FleetWorld:
             self._step()
         self.rest()
 
-    def quiet_step(self) -> None:
-        self._step(QUIET)
-
-    def _step(self, below: float = 1.0) -> None:
-        throw = self.dice() * below
+    def _step(self) -> None:
+        throw = self.dice()
         for limit, act in STEPS:
             if throw < limit:
                 act(self)
@@ -333,10 +324,8 @@ class FleetWorld:
         seat.questions.clear()
 
     def _go(self) -> None:
-        self.leave(self._any_seat())
-
-    def leave(self, seat: Seat) -> None:
         """A link is cut, or the front that it went through dies."""
+        seat = self._any_seat()
         owner = seat.owner
         if owner is None or seat.attachment is None:
             return
@@ -456,8 +445,9 @@ class FleetWorld:
             self.broker.faults["owner stopped"] += 1
             owners[self.draw(len(owners))].suspend(self.dice() ** 2 * 60.0)
 
-    def cut(self, node: Node, seconds: float) -> None:
+    def _cut_node(self) -> None:
         """Nothing passes between a node and the broker for a while."""
+        node, seconds = self.nodes[self.draw(len(self.nodes))], self.dice() ** 2 * 60.0
         self.broker.faults["node cut"] += 1
         self.broker.cut_until[node.name] = self.clock.now + seconds
         self.clock.later(min(4.0, seconds), partial(self._notices, node, connected=False))
@@ -472,9 +462,6 @@ class FleetWorld:
             owner.does(lambda: owner.do(replication.disconnected(self.clock.now)))
         elif connected and not self.broker.is_cut(node.name):
             owner.does(lambda: owner.do(replication.connected()))
-
-    def _cut_node(self) -> None:
-        self.cut(self.nodes[self.draw(len(self.nodes))], self.dice() ** 2 * 60.0)
 
     def _lose_leader(self) -> None:
         self.broker.faults["leader gone"] += 1
@@ -507,7 +494,7 @@ class FleetWorld:
 
     def rest(self) -> None:
         """No more accidents: everybody comes to have everything."""
-        self.broker.are_faults_over = self.is_resting = True
+        self.broker.are_faults_over = True
         self.broker.cut_until.clear()
         self.broker.away_until = self.broker.full_until = 0.0
         for node in self.nodes:
@@ -563,7 +550,7 @@ STEPS = (
     (0.54, FleetWorld._repeat),
     (0.60, FleetWorld._decide),
     (0.75, FleetWorld._pull),
-    (QUIET, FleetWorld._arrive),
+    (0.87, FleetWorld._arrive),
     (0.89, FleetWorld._kill),
     (0.905, FleetWorld._lose_node),
     (0.925, FleetWorld._stop),

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import re
-from functools import partial
 
 import pytest
 
 from tests.kit.fleet.simulation.mutants import FLEET_MUTANTS
 from tests.kit.fleet.simulation.referee import FLEET_PROMISES
-from tests.kit.fleet.simulation.rules import RULES
 from tests.kit.rows import every
 from tests.long.simulate_gateway import Schedules, play_all, play_fleet
 
@@ -32,15 +30,6 @@ def test_sessions_of_a_fleet_with_accidents_of_every_kind_keep_every_promise() -
         run.add(played)
     counts = " ".join(f"{promise}=0" for promise in FLEET_PROMISES)
     assert re.fullmatch(rf"schedules=300 {counts} trace=[0-9a-f]{{16}}", run.line())
-
-
-@every("rule", RULES)
-def test_a_fleet_keeps_its_promises(rule: str) -> None:
-    run = Schedules(FLEET_PROMISES)
-    for played in play_all(1, "", range(20), 1, partial(play_fleet, rule=rule)):
-        run.add(played)
-    assert not run.broken, run.first_failing
-    assert run.counts["steps"] > 500
 
 
 @every("mutant", FLEET_MUTANTS)
