@@ -7,6 +7,7 @@ client that knows of nothing but a URL and a certificate.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import shutil
@@ -105,27 +106,25 @@ def nginx_of(folder: Path, port: int, upstream: int) -> list[str]:
     return [program, "-p", str(folder), "-c", str(folder / "nginx.conf"), "-g", "daemon off;"]
 
 
-@pytest.fixture
-def prepared(tmp_path: Path) -> Path:
-    """A folder in which the example's own script has made its secrets."""
-    shutil.copy(EXAMPLE / "prepare", tmp_path)
-    subprocess.run(["sh", str(tmp_path / "prepare"), "localhost", "a key"], check=True)
-    secrets = {each.name for each in (tmp_path / "secrets").iterdir()}
-    assert secrets == {name.removeprefix("./secrets/") for name in _secret_files()}
-    return tmp_path
+def prepared(folder: Path) -> Path:
+    """Have the example's own script make its secrets in a folder."""
+    shutil.copy(EXAMPLE / "prepare", folder)
+    subprocess.run(["sh", str(folder / "prepare"), "localhost", "a key"], check=True)
+    made = {each.name for each in (folder / "secrets").iterdir()}
+    named = {secret["file"].removeprefix("./secrets/") for secret in COMPOSE["secrets"].values()}
+    assert made == named
+    return folder
 
 
-def _secret_files() -> list[str]:
-    return [secret["file"] for secret in COMPOSE["secrets"].values()]
-
-
-@pytest.fixture
-def deployed(prepared: Path) -> Iterator[Deployed]:
+@pytest.fixture(scope="module")
+def deployed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Deployed]:
     """Opencode behind the gateway behind nginx, whose metrics go to nobody."""
-    yield from _deploy(prepared, {})
+    with deploy(prepared(tmp_path_factory.mktemp("deployed")), {}) as found:
+        yield found
 
 
-def _deploy(folder: Path, more: dict[str, str]) -> Iterator[Deployed]:
+@contextlib.contextmanager
+def deploy(folder: Path, more: dict[str, str]) -> Iterator[Deployed]:
     home, work = folder / "home", folder / "work"
     home.mkdir()
     program = AGENTS["opencode"]
@@ -222,7 +221,7 @@ def test_the_page_opens_by_the_link_that_the_example_prints(deployed: Deployed) 
     assert deployed.get(path)[0] == 401, "it works once"
 
 
-def test_the_collector_gets_the_metrics_under_their_names(prepared: Path) -> None:
+def test_the_collector_gets_the_metrics_under_their_names(tmp_path: Path) -> None:
     packages = require_packages(OTEL)
     found = "import sysconfig; print(sysconfig.get_path('purelib'))"
     site = subprocess.run([packages, "-c", found], capture_output=True, text=True, check=True)
@@ -234,7 +233,7 @@ def test_the_collector_gets_the_metrics_under_their_names(prepared: Path) -> Non
             "PYTHONPATH": os.pathsep.join((str(SOURCE), site.stdout.strip())),
         }
         del sent_to["OPENCODE_CONFIG"]
-        for deployed in _deploy(prepared, sent_to):
+        with deploy(prepared(tmp_path), sent_to) as deployed:
             converse(deployed, "ws")
             attached = receiver.expect_point(
                 "lastword.gateway.attach.duration", lastword_method="session/new"
