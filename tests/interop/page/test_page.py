@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from lastword.gateway.viewing.reader import Role
-from tests.interop.page.cutting import CutLink
 from tests.interop.page.script import SCRIPT
+from tests.kit.fleet.partition import Partition
 from tests.kit.gateway.api import ApiClient
 from tests.kit.gateway.serving import Gateway, agent, until
 from tests.kit.gateway.viewing import TYPED, ViewerClient
@@ -89,7 +89,6 @@ def test_a_failing_turn_is_shown_explained_and_retried(
         tab.see("The agent may already have done part of it")
         tab.do("click", "Send it again")
         tab.see("The parser works again.")
-        tab.shot("tried-again")
         tab.do("click", "Log", "link")
         tab.see("Turn 1", "failed after", "Turn 2", "ended well")
         holds_for_all(tab, "log")
@@ -100,7 +99,6 @@ def test_a_failing_turn_is_shown_explained_and_retried(
         tab.see("Copy the details", "Entry")
         tab.do("click", "Show the frame")
         tab.see('"Overloaded"')
-        tab.shot("incident")
         tab.do("evaluate", "() => document.querySelector('details.bar summary').click()")
         name, text = tab.do("download", "As JSON Lines")
         assert name.endswith(".jsonl")
@@ -154,7 +152,6 @@ def test_a_question_answered_in_one_window_closes_in_the_other(
     two.do("click", "Allow")
     one.do("gone", ".card.ask")
     one.see("Answered on the page: Allow (Edit src/parser.py).")
-    one.shot("answered-elsewhere")
     for tab in (one, two, watcher):
         tab.see("The model provider is overloaded.")
         assert tab.do("errors") == []
@@ -169,13 +166,13 @@ def test_a_link_is_cut_offline_hidden_and_killed_and_nothing_is_lost(
     gateway = serve(tmp_path, [*COUNTING, str(tmp_path / "told")], "--allow-host", "gateway.test")
     tab = browser.tab()
     session = new_session(gateway)
-    with CutLink(gateway.port) as link, tab.without_errors():
+    with Partition(gateway.port) as link, tab.without_errors():
         tab.do("clock")
         url = f"http://gateway.test:{link.port}"
         tab.do("goto", gateway.link(url) + f"#/session/{session}")
         tab.say("400 20")
         tab.see("1.3 ")
-        link.cut()
+        link.reset()
         tab.see("1.30 ")
         pings = "() => { const send = WebSocket.prototype.send; window.probes = 0;"
         pings += " WebSocket.prototype.send = function (text) {"
@@ -191,7 +188,7 @@ def test_a_link_is_cut_offline_hidden_and_killed_and_nothing_is_lost(
             tab.do("forward", 20_000 * minutes)
         tab.do("until", "() => window.probes >= 2")
         tab.do("offline", True)
-        link.cut()
+        link.reset()
         said = "Offline. Waits for the network."
         # The cut comes by the machine's clock, and what is said of it by the page's.
         until(said, lambda: tab.do("forward", 500) or said in tab.do("text", "body"))
@@ -201,17 +198,9 @@ def test_a_link_is_cut_offline_hidden_and_killed_and_nothing_is_lost(
         tab.see("1.399 ")
         told = tab.do("text", ".item.agent .text")
         assert told.split() == [f"1.{number}" for number in range(400)]
-    until(
-        "the cut is reported",
-        lambda: "closed_1006" in str(gateway_events(gateway, session)),
-    )
+    until("the cut is reported", lambda: "closed_1006" in str(ApiClient(gateway).events(session)))
     trips = ApiClient(gateway).json("/v1/stats")["gateway"]["round_trips"]
     assert trips["viewer"]["count"] >= 1
-
-
-def gateway_events(gateway: Gateway, session: str) -> list[dict[str, object]]:
-    found: list[dict[str, object]] = ApiClient(gateway).events(session)
-    return found
 
 
 def test_the_page_waits_for_a_killed_gateway_then_gives_up_with_advice(
@@ -234,7 +223,6 @@ def test_the_page_waits_for_a_killed_gateway_then_gives_up_with_advice(
     until(over, lambda: tab.do("forward", 20_000) or over in tab.do("evaluate", shown))
     tab.see("Gave up after 6 tries. Check that the gateway is running.")
     assert tab.do("axe") == []
-    tab.shot("gave-up")
     gateway.start()
     tab.do("click", "Retry")
     tab.see("The turn failed: The agent crashed.")
@@ -246,7 +234,6 @@ def test_the_page_waits_for_a_killed_gateway_then_gives_up_with_advice(
     twice = "refused the token twice"
     until(twice, lambda: tab.do("forward", 12_000) or twice in tab.do("evaluate", shown))
     tab.see("The gateway refused the token twice. Log in again.", "lastword gateway token --link")
-    tab.shot("token-expired")
     assert tab.do("reload") == 401
     tab.see("This gateway does not let you in")
     assert tab.do("axe") == []
@@ -260,6 +247,8 @@ def test_an_unknown_session_is_reported_as_such(browser: Browser, gateway: Gatew
     tab.shot("unknown")
     tab.do("click", "All sessions", "link")
     tab.do("click", "New session")
+    folder = tab.do("evaluate", "() => document.querySelector('#folder').value")
+    assert folder == str(gateway.root)
     tab.do("click", "Start")
     tab.see("There are no messages yet.")
     assert tab.do("errors") == []
@@ -284,7 +273,6 @@ def test_the_same_viewer_elsewhere_takes_the_session_over_and_gives_it_back(
     with ViewerClient(gateway, replay=True, known=known) as other:
         other.load(session, gateway.root)
         tab.see("This session is open in another window. Continue there.")
-        tab.shot("superseded")
         tab.do("click", "Use it here")
         tab.do("wait", "button[type=submit]:enabled")
         assert other.closed()[0] == 4409

@@ -7,8 +7,6 @@ import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING
 
-import pytest
-
 from lastword.gateway.viewing.reader import Role
 from tests.kit.gateway.api import ApiClient
 from tests.kit.gateway.serving import agent, two_with_one_key
@@ -17,6 +15,8 @@ from tests.process.gateway.test_doors import refused
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
+
+    import pytest
 
     from tests.interop.page.browser import Browser, Serve
 
@@ -49,16 +49,16 @@ def hostile_page(port: int) -> Iterator[int]:
     server.server_close()
 
 
-@pytest.mark.parametrize("host", ["gateway.test", "127.0.0.1"])
 def test_a_page_of_another_site_does_not_lock_the_owner_out(
-    browser: Browser, serve: Serve, tmp_path: Path, host: str
+    browser: Browser, serve: Serve, tmp_path: Path
 ) -> None:
     gateway = serve(tmp_path, agent("healthy"))
     hostile, owner = browser.tab(), browser.tab()
     with hostile_page(gateway.port) as port:
-        hostile.do("goto", f"http://{host}:{port}/")
-        asked = "() => [...document.images].filter((each) => each.complete).length"
-        hostile.do("until", f"() => ({asked})() === {GUESSES}")
+        for host in ("gateway.test", "127.0.0.1"):
+            hostile.do("goto", f"http://{host}:{port}/")
+            asked = "() => [...document.images].filter((each) => each.complete).length"
+            hostile.do("until", f"() => ({asked})() === {GUESSES}")
     assert refused(gateway.url, "wrong") == 401  # none of them counted
     assert ApiClient(gateway).ask("/v1/sessions").status == 200
     owner.log_in(gateway)

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from lastword.gateway.viewing.reader import Role
-from tests.interop.page.cutting import CutLink
 from tests.interop.page.test_page import holds_for_all, new_session
+from tests.kit.fleet.partition import Partition
 from tests.kit.gateway.agents import SIZE
 from tests.kit.gateway.serving import agent, until
 from tests.kit.gateway.viewing import TYPED, ViewerClient
@@ -36,8 +36,11 @@ def scripted(folder: Path, *steps: dict[str, Any], **more: Any) -> list[str]:
     ("sessions", "said"),
     [
         ("load", "The agent was restarted and remembers nothing of the conversation."),
-        ("lost", "The agent could not resume this session."),
-        ("resume", "The agent was restarted, and knows this conversation."),
+        pytest.param("lost", "The agent could not resume this session.", marks=pytest.mark.matrix),
+        pytest.param(
+            *("resume", "The agent was restarted, and knows this conversation."),
+            marks=pytest.mark.matrix,
+        ),
     ],
 )
 def test_a_restored_session_says_so_and_what_it_was_restored_with(
@@ -98,7 +101,7 @@ def test_a_lagging_window_says_so_while_it_lags(
     gateway = serve(tmp_path, command, "--log-limit", "8MiB")
     slow = browser.tab()
     session = new_session(gateway)
-    with CutLink(gateway.port, bytes_per_second=SLOW_BYTES) as link, slow.without_errors():
+    with Partition(gateway.port, bytes_per_second=SLOW_BYTES) as link, slow.without_errors():
         slow.do("goto", gateway.link(f"http://127.0.0.1:{link.port}") + f"#/session/{session}")
         slow.do("wait", "button[type=submit]:enabled")
         slow.listen("#toasts")
@@ -195,12 +198,12 @@ def test_a_turn_that_ended_during_the_pages_request_for_the_state_is_over(
     gateway = serve(tmp_path, command, "--allow-host", "gateway.test")
     tab = browser.tab()
     session = new_session(gateway)
-    with CutLink(gateway.port) as link:
+    with Partition(gateway.port) as link:
         url = f"http://gateway.test:{link.port}"
         tab.do("goto", gateway.link(url) + f"#/session/{session}")
         tab.do("wait", "button[type=submit]:enabled")
         tab.do("evaluate", HOLDS_STATE)
-        link.cut()
+        link.reset()
         tab.do("until", "() => Boolean(window.release)")
         tab.say("Say it")
         tab.see("One.")

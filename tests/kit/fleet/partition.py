@@ -1,4 +1,4 @@
-"""What stands between one node and the broker, and lets through what a test says.
+"""What stands between a client and its servers, and lets through what a test says.
 
 Owns a proxy in front of each server, in a thread of its own.
 """
@@ -14,24 +14,20 @@ from tests.kit.gateway.fault_proxy import Fault, FaultProxy, Plan
 from tests.kit.patience import FUSE_SECONDS
 
 if TYPE_CHECKING:
-    from collections.abc import Coroutine
+    from collections.abc import Callable, Coroutine
     from typing import Any
-
-    from tests.kit.fleet.servers import Cluster
 
 
 class Partition:
-    """A node's way to the servers, which passes everything until it is cut."""
+    """A way to servers at these ports, which passes everything until it is cut."""
 
-    def __init__(self, cluster: Cluster) -> None:
+    def __init__(self, *ports: int, bytes_per_second: int = 0) -> None:
         self._loop = asyncio.new_event_loop()
         # Python 3.11 reports the connections that are cancelled at the end.
         self._loop.set_exception_handler(lambda *_: None)
         self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
-        self._plan = Plan()
-        self._proxies = [
-            FaultProxy(server.port, lambda _: self._plan) for server in cluster.servers
-        ]
+        self._whole = self._plan = Plan(bytes_per_second=bytes_per_second)
+        self._proxies = [FaultProxy(port, lambda _: self._plan) for port in ports]
 
     def __enter__(self) -> Self:
         self._thread.start()
@@ -51,28 +47,26 @@ class Partition:
         asyncio.run_coroutine_threadsafe(work, self._loop).result(FUSE_SECONDS)
 
     @property
+    def port(self) -> int:
+        return self._proxies[0].port
+
+    @property
     def option(self) -> str:
-        return ",".join(
-            f"nats://{USER}:{PASSWORD}@127.0.0.1:{proxy.port}" for proxy in self._proxies
-        )
+        """The way to a fleet's servers as the value of `--fleet`."""
+        return ",".join(f"nats://{USER}:{PASSWORD}@127.0.0.1:{p.port}" for p in self._proxies)
 
     def cut(self) -> None:
         """Let nothing pass any more, without a word to either end."""
-        self._run(self._cut())
+        self._run(self._each(Plan(Fault.BLACK_HOLE), FaultProxy.swallow))
 
-    def heal(self) -> None:
-        """End what is cut; the connections after that get through."""
-        self._run(self._heal())
+    def reset(self) -> None:
+        """End the connections that there are; those after them get through."""
+        self._run(self._each(self._whole, FaultProxy.cut))
 
-    async def _cut(self) -> None:
-        self._plan = Plan(Fault.BLACK_HOLE)
+    async def _each(self, plan: Plan, act: Callable[[FaultProxy], None]) -> None:
+        self._plan = plan
         for proxy in self._proxies:
-            proxy.swallow()
-
-    async def _heal(self) -> None:
-        self._plan = Plan()
-        for proxy in self._proxies:
-            proxy.cut()
+            act(proxy)
 
 
 async def _closed() -> None:

@@ -200,6 +200,10 @@ class Cluster:
                 server.kill()
 
     @property
+    def ports(self) -> list[int]:
+        return [server.port for server in self.servers]
+
+    @property
     def urls(self) -> list[str]:
         return [server.url for server in self.servers]
 
