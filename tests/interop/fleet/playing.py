@@ -47,8 +47,3 @@ def listed(gateway: Gateway, session: str) -> dict[str, Any]:
     """Return a session as a front lists it; empty if it does not."""
     sessions = ApiClient(gateway).json("/v1/sessions")["sessions"]
     return next((each for each in sessions if each["id"] == session), {})
-
-
-def ended(gateway: Gateway, session: str) -> bool:
-    events = ApiClient(gateway).events(session, kinds="answer,error")
-    return bool(events)

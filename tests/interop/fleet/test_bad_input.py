@@ -22,7 +22,7 @@ from lastword.gateway import wire
 from lastword.gateway.fleet import start
 from lastword.gateway.fleet.buckets import Bucket
 from lastword.gateway.fleet.errors import NotStoredError
-from lastword.gateway.fleet.records import FLEET, NODES, FormatRecord, NodeRecord, Records
+from lastword.gateway.fleet.records import FLEET, NODES, FormatRecord, Records
 from lastword.gateway.fleet.start import prepare
 from tests.kit.fleet.connected import KEY, KEY_BYTES, connected, node
 from tests.kit.fleet.servers import PASSWORD, Cluster, Server, free_port
@@ -175,29 +175,25 @@ def test_a_lone_server_is_refused_unless_one_copy_is_requested(
         assert "--fleet-node" in same
 
 
-def test_most_of_a_clusters_servers_have_to_run(starts: Starts, tmp_path: Path) -> None:
-    cluster = Cluster(tmp_path / "rest")
+def test_most_of_a_clusters_servers_have_to_run_and_a_start_waits_for_the_last(
+    starts: Starts, tmp_path: Path
+) -> None:
+    first, second, third = Cluster(tmp_path / "late").servers
+    # With these routes, two elect a leader without the third.
+    routes = [f"nats://127.0.0.1:{server.cluster_port}" for server in (first, second)]
     with contextlib.ExitStack() as stack:
-        cluster.start(cluster.servers[0])
-        stack.callback(cluster.servers[0].kill)
-        until("it serves", lambda: cluster.servers[0].report("varz"))
-        said = starts.refusal(cluster.option)
-    assert "most servers of its cluster have to run" in said
 
-
-def test_a_start_waits_for_the_last_server_of_a_cluster(starts: Starts, tmp_path: Path) -> None:
-    cluster = Cluster(tmp_path / "late")
-    first, second, third = cluster.servers
-    with contextlib.ExitStack() as stack:
-        routes = [f"nats://127.0.0.1:{server.cluster_port}" for server in (first, second)]
-        for server in (first, second):  # they elect a leader without the third
+        def run(server: Server) -> None:
             server.start(routes)
             stack.callback(server.kill)
-        cluster.leader_of("")
-        running = starts.begin(cluster.option)
+            until("it serves", lambda: server.report("varz"))
+
+        run(first)
+        assert "most servers of its cluster have to run" in starts.refusal(first.url)
+        run(second)
+        running = starts.begin(f"{first.url},{second.url}")
         until("the node connects", lambda: _clients(first) + _clients(second))
-        third.start(routes)
-        stack.callback(third.kill)
+        run(third)
         assert running.stderr is not None
         assert "serving at" in running.stderr.readline()
 
@@ -242,34 +238,36 @@ def test_a_late_answer_is_not_taken_for_a_clock_that_is_ahead(
     asyncio.run(play())
 
 
-# --- who comes
+# --- what the options name
 
 
-@pytest.mark.parametrize("login", ["fleet:wrong", f"{SECRET}:x", SECRET, ""])
-def test_a_login_that_the_server_does_not_accept_is_refused_at_once(
-    login: str, starts: Starts, cluster: Cluster
+def test_a_login_or_a_file_that_cannot_be_used_is_named_at_once(
+    starts: Starts, cluster: Cluster, tmp_path: Path
 ) -> None:
     address = cluster.servers[0].address
-    said = starts.refusal(f"nats://{login}@{address}" if login else f"nats://{address}")
-    assert f"the NATS server {address}: it does not accept the user and password" in said
-
-
-def test_invalid_credentials_are_named(starts: Starts, cluster: Cluster, tmp_path: Path) -> None:
-    address = cluster.servers[0].address
+    refused = f"the NATS server {address}: it does not accept the user and password"
+    (tmp_path / "empty.pem").touch()
+    (tmp_path / "bad.creds").write_text(_credentials(SECRET))
+    (tmp_path / "strange.creds").write_text(_credentials(f"SU{'A' * 56}"))
+    (tmp_path / "open.key").touch(0o644)
+    (tmp_path / "open.key").write_bytes(KEY_BYTES)
     cases = (
-        (None, "cannot be used (no such file or directory)"),
-        ("nothing", "has no credentials"),
-        (_credentials(SECRET), "has no credentials"),
-        (_credentials(f"SU{'A' * 56}"), "does not accept the credentials of --fleet-credentials"),
+        ("nats://fleet:wrong@", "", "", refused),
+        (f"nats://{SECRET}@", "", "", refused),
+        ("nats://", "", "", refused),
+        ("nats://", "credentials", "absent", "cannot be used (no such file or directory)"),
+        ("nats://", "credentials", "bad.creds", "has no credentials"),
+        ("nats://", "credentials", "strange.creds", "does not accept the credentials of --fleet-"),
+        ("nats://", "ca", "absent.pem", "absent.pem cannot be used (no such file or directory)"),
+        ("nats://", "ca", "empty.pem", "empty.pem cannot be used"),
+        ("nats://", "key-file", "open.key", "chmod 600"),
     )
     begun = []
-    for number, (content, _) in enumerate(cases):
-        path = tmp_path / f"{number}.creds"
-        if content is not None:
-            path.write_text(content)
-        begun.append(starts.begin(f"nats://{address}", "--fleet-credentials", str(path)))
-    for process, (_, says) in zip(begun, cases, strict=True):
-        assert says in sentence_of(process)
+    for url, option, name, _ in cases:
+        options = [f"--fleet-{option}", str(tmp_path / name)] if option else []
+        begun.append(starts.begin(f"{url}{address}", *options))
+    for process, (*case, says) in zip(begun, cases, strict=True):
+        assert says in sentence_of(process), case
 
 
 def _credentials(seed: str) -> str:
@@ -296,32 +294,22 @@ def test_missing_tls_is_noticed_before_a_password_is_sent(
     assert received == []
 
 
-def test_an_invalid_certificate_file_is_named(
-    starts: Starts, cluster: Cluster, tmp_path: Path
-) -> None:
-    absent = starts.begin(cluster.option, "--fleet-ca", str(tmp_path / "absent.pem"))
-    (tmp_path / "empty.pem").touch()
-    empty = starts.begin(cluster.option, "--fleet-ca", str(tmp_path / "empty.pem"))
-    assert "absent.pem cannot be used (no such file or directory)" in sentence_of(absent)
-    assert "empty.pem cannot be used" in sentence_of(empty)
-
-
 # --- what the account may
 
 
 def denied(permissions: str) -> tuple[str, str]:
     """An account with JetStream whose user lacks a right, and what is said of it."""
-    user = f"user: u, password: p, permissions: {{ {permissions} }}"
+    user = f"user: USER, password: p, permissions: {{ {permissions} }}"
     return f"jetstream: enabled, users: [ {{ {user} }} ]", "lacks a permission"
 
 
 LIMITED = {
     "no JetStream": (
-        "users: [ { user: u, password: p } ]",
+        "users: [ { user: USER, password: p } ]",
         "has no JetStream for this user's account",
     ),
     "few streams": (
-        "jetstream: { max_streams: 5 }, users: [ { user: u, password: p } ]",
+        "jetstream: { max_streams: 5 }, users: [ { user: USER, password: p } ]",
         "no room for the stream",
     ),
     "no right to make streams": denied('publish: { deny: "$JS.API.STREAM.CREATE.>" }'),
@@ -330,97 +318,73 @@ LIMITED = {
     "no right to publish records": denied('publish: { deny: "$KV.>" }'),
     "no right to receive": denied('subscribe: { deny: ">" }'),
 }
+OCCUPIED = {
+    ("LW3", "mine"): "has a stream LW3 that is not this fleet's (subjects",
+    ("MINE", "lw.>"): "another stream of the NATS account has the subjects of LW",
+}
 
 
-@pytest.mark.parametrize("what", LIMITED)
-def test_an_account_with_too_low_limits_is_refused(
-    what: str, starts: Starts, tmp_path: Path
+def test_an_account_with_too_low_limits_or_with_anothers_streams_is_refused(
+    starts: Starts, tmp_path: Path
 ) -> None:
-    account, says = LIMITED[what]
-    with Cluster(tmp_path / "limited", 1, f"accounts {{ X {{ {account} }} }}") as alone:
-        server = f"nats://u:p@{alone.servers[0].address}"
-        assert says in starts.refusal(server, "--fleet-replicas", "1")
-
-
-def test_another_programs_stream_is_not_used(starts: Starts, tmp_path: Path) -> None:
-    async def occupy(urls: list[str], name: str, subject: str) -> None:
-        async with connected(urls) as broker:
+    async def occupy(url: str, name: str, subject: str) -> None:
+        async with connected([url]) as broker:
             await broker.call(f"STREAM.CREATE.{name}", {"name": name, "subjects": [subject]})
 
-    for number, (name, subject, says) in enumerate(
-        (
-            ("LW3", "mine", "has a stream LW3 that is not this fleet's (subjects"),
-            ("MINE", "lw.>", "another stream of the NATS account has the subjects of LW"),
-        )
-    ):
-        with Cluster(tmp_path / str(number), 1) as alone:
-            asyncio.run(occupy(alone.urls, name, subject))
-            said = starts.refusal(alone.option, "--fleet-replicas", "1")
-            assert says in said
-            assert "its own account" in said
+    whole = "jetstream: enabled, users: [ { user: USER, password: p } ]"
+    accounts = [*(account for account, _ in LIMITED.values()), *([whole] * len(OCCUPIED))]
+    settings = " ".join(
+        f"A{number} {{ {account.replace('USER', f'u{number}')} }}"
+        for number, account in enumerate(accounts)
+    )
+    with Cluster(tmp_path / "limited", 1, f"accounts {{ {settings} }}") as alone:
+        urls = [f"nats://u{n}:p@{alone.servers[0].address}" for n in range(len(accounts))]
+        for url, (name, subject) in zip(urls[len(LIMITED) :], OCCUPIED, strict=True):
+            asyncio.run(occupy(url, name, subject))
+        begun = [starts.begin(url, "--fleet-replicas", "1") for url in urls]
+        said = [sentence_of(process) for process in begun]
+    for what, sentence in zip(LIMITED, said, strict=False):
+        assert LIMITED[what][1] in sentence, what
+    for stream, sentence in zip(OCCUPIED, said[len(LIMITED) :], strict=True):
+        assert OCCUPIED[stream] in sentence
+        assert "its own account" in sentence
 
 
 # --- the fleet itself
 
 
-def test_a_node_is_refused_beside_one_of_an_incompatible_version(
-    starts: Starts, cluster: Cluster
-) -> None:
-    async def play() -> str:
-        async with connected(cluster.urls, replicas=3) as broker:
-            nodes = Bucket(broker, NODES, NodeRecord, Records(KEY))
-            older = msgspec.structs.replace(node("older"), version="0.3.0", wire=wire.OLDEST - 1)
-            await nodes.put("older", older)
-            said = await asyncio.to_thread(starts.refusal, cluster.option)
-            await nodes.delete("older")
-            return said
-
-    said = asyncio.run(play())
-    assert "the node older runs lastword 0.3.0" in said
-    assert "stop every gateway of the fleet before you upgrade the first" in said
-
-
-def test_a_fleet_with_another_key_or_format_is_left_alone(
+def test_a_node_of_another_version_format_key_or_clock_is_refused(
     starts: Starts, tmp_path: Path, cluster: Cluster
 ) -> None:
-    async def begin(record: FormatRecord | None) -> None:
+    async def put(bucket: str, name: str, record: Any, *, delete: bool = False) -> None:
         async with connected(cluster.urls, replicas=3) as broker:
-            bucket = Bucket(broker, FLEET, FormatRecord, Records(KEY))
-            if record is not None:
-                await bucket.put("format", record)
-            else:
-                await bucket.delete("format")
+            held = Bucket(broker, bucket, type(record), Records(KEY))
+            await (held.delete(name) if delete else held.put(name, record))
 
-    asyncio.run(begin(FormatRecord(format=99, fleet="x", version="9.9.9")))
-    assert "the fleet has format 99 of lastword 9.9.9" in starts.refusal(cluster.option)
+    older = msgspec.structs.replace(node("older"), version="0.3.0", wire=wire.OLDEST - 1)
+    asyncio.run(put(NODES, "older", older))
+    said = starts.refusal(cluster.option)
+    assert "the node older runs lastword 0.3.0" in said
+    assert "stop every gateway of the fleet before you upgrade the first" in said
+    asyncio.run(put(NODES, "older", older, delete=True))
+    begun = {seconds: starts.begin(cluster.option, program=at(seconds)) for seconds in (600, -600)}
+    for seconds, says in ((600, "ahead of"), (-600, "behind")):
+        said = sentence_of(begun[seconds])
+        found = re.search(rf"this machine's clock is (\d+) s {says} the NATS server's", said)
+        assert found is not None, said
+        assert 600 - FUSE_SECONDS < int(found[1]) <= 600  # an answer's way counts for the clock
     other = tmp_path / "other.key"
     other.touch(0o600)
     other.write_bytes(b"another key of another fleet, yes")
     said = starts.refusal(cluster.option, "--fleet-key-file", str(other))
     assert "belongs to a fleet with another key" in said
     assert "--fleet-key-file" in said
+    asyncio.run(put(FLEET, "format", FormatRecord(format=99, fleet="x", version="9.9.9")))
+    assert "the fleet has format 99 of lastword 9.9.9" in starts.refusal(cluster.option)
 
 
-def test_an_invalid_key_is_refused_before_anything_is_connected(
-    starts: Starts, tmp_path: Path
-) -> None:
-    keys = {"open": KEY_BYTES, "short": b"short"}
-    for name, content in keys.items():
-        (tmp_path / name).touch(0o644 if name == "open" else 0o600)
-        (tmp_path / name).write_bytes(content)
-    begun = {
-        name: starts.begin("nats://127.0.0.1:1", "--fleet-key-file", str(tmp_path / name))
-        for name in (*keys, "absent")
-    }
-    assert "chmod 600" in sentence_of(begun["open"])
-    assert "openssl rand" in sentence_of(begun["short"])
-    assert "cannot be read (no such file or directory)" in sentence_of(begun["absent"])
-
-
-@pytest.mark.parametrize(("seconds", "says"), [(600, "ahead of"), (-600, "behind")])
-def test_a_clock_that_is_far_from_the_servers_is_refused(
-    seconds: int, says: str, starts: Starts, cluster: Cluster
-) -> None:
+def at(seconds: int) -> Sequence[str]:
+    """The gateway's program on a machine whose clock is so far from ours."""
     program = (
         "import sys, time\n"
         "now = time.time\n"
@@ -428,7 +392,4 @@ def test_a_clock_that_is_far_from_the_servers_is_refused(
         "from lastword.cli import main\n"
         "sys.exit(main(['gateway', *sys.argv[1:]]))\n"
     )
-    said = starts.refusal(cluster.option, program=(sys.executable, "-c", program))
-    found = re.search(rf"this machine's clock is (\d+) s {says} the NATS server's", said)
-    assert found is not None, said
-    assert 600 - FUSE_SECONDS < int(found[1]) <= 600  # an answer's way counts for the clock
+    return (sys.executable, "-c", program)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import nats.errors
 import pytest
 
-from lastword.gateway.fleet.errors import NotStoredError, OutcomeUnknownError, RefusedError
+from lastword.gateway.fleet.errors import NotStoredError, OutcomeUnknownError
 from tests.kit.fleet.connected import connected, until
 from tests.kit.fleet.servers import Cluster
 from tests.kit.patience import FUSE_SECONDS, patient
@@ -56,6 +56,7 @@ def test_a_request_fails_when_its_server_dies_and_the_next_goes_to_another(
     assert first != then
 
 
+@pytest.mark.matrix
 def test_a_stopped_server_is_given_up_even_with_much_to_send(cluster: Cluster) -> None:
     async def play() -> tuple[float, str, str]:
         async with connected(cluster.urls) as broker:
@@ -103,13 +104,3 @@ def test_a_message_never_outlives_the_connection_that_it_was_sent_on(tmp_path: P
 
     with Cluster(tmp_path, 1) as alone:
         assert asyncio.run(play(alone)) == 0
-
-
-def test_a_refusal_has_the_servers_code(cluster: Cluster) -> None:
-    async def play() -> int:
-        async with connected(cluster.urls) as broker:
-            with pytest.raises(RefusedError) as refused:
-                await broker.call("STREAM.INFO.ABSENT")
-            return refused.value.code
-
-    assert asyncio.run(play()) == 10059

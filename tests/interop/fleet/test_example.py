@@ -8,15 +8,12 @@ file. Ports and paths alone are others.
 from __future__ import annotations
 
 import json
-import os
 import re
 import shutil
 import socket
 import subprocess
 from contextlib import ExitStack, closing
 from typing import TYPE_CHECKING, Any, Self
-from urllib.error import HTTPError
-from urllib.request import HTTPCookieProcessor, HTTPSHandler, ProxyHandler, build_opener
 
 import pytest
 import yaml
@@ -25,26 +22,23 @@ from websockets.exceptions import InvalidStatus
 from lastword.gateway.fleet.key import TOKENS, FleetKey
 from lastword.gateway.front.tokens import Grant, Keeper
 from lastword.gateway.viewing.reader import Role
+from tests.interop.fleet.playing import says
 from tests.kit.fleet.example import EXAMPLE, ExampleCluster, prepared, replaced
 from tests.kit.fleet.servers import free_port
 from tests.kit.gateway.serving import Gateway, agent, until
 from tests.kit.gateway.viewing import TYPED, ViewerClient
-from tests.kit.installs import give_up, require_packages
+from tests.kit.installs import give_up
 from tests.kit.patience import FUSE_SECONDS
-from tests.kit.places import TESTS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
 COMPOSE = yaml.safe_load((EXAMPLE / "compose.yaml").read_text(encoding="utf-8"))
-CLIENTS = TESTS / "interop" / "remote"
 GATEWAYS = ("gateway-1", "gateway-2")
 ADDRESSES = [COMPOSE["services"][name]["networks"]["front"]["ipv4_address"] for name in GATEWAYS]
 TALKS: dict[str, Any] = {
-    "turns": [
-        [{"say": "The first."}, {"result": "end_turn"}],
-    ],
+    "turns": [[{"say": "The first."}, {"result": "end_turn"}]],
     "sessions": "resume",
 }
 
@@ -112,36 +106,27 @@ class Proxy:
             return probe.connect_ex(("127.0.0.1", self.port)) == 0
 
 
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Where it all is, with the secrets that the example's script makes."""
-    made = tmp_path_factory.mktemp("example")
-    prepared(made)
-    (made / "scenario.json").write_text(json.dumps(TALKS), encoding="utf-8")
-    return made
-
-
-@pytest.fixture(scope="module")
-def gateways(folder: Path) -> Iterator[list[ExampleGateway]]:
-    secrets = folder / "secrets"
-    with ExampleCluster(folder / "servers", secrets) as cluster:
+@pytest.fixture
+def gateways(tmp_path: Path) -> Iterator[list[ExampleGateway]]:
+    secrets = prepared(tmp_path)
+    (tmp_path / "scenario.json").write_text(json.dumps(TALKS), encoding="utf-8")
+    with ExampleCluster(tmp_path / "servers", secrets) as cluster, ExitStack() as stack:
         here = [
             *((f"@{s.name}.nats:4222", f"@localhost:{s.port}") for s in cluster.servers),
             ("/run/secrets/", f"{secrets}/"),
         ]
         text = replaced((secrets / "lastword.toml").read_text(), here)
         (secrets / "here.toml").write_text(text)
-        with ExitStack() as stack:
-            started = (ExampleGateway(folder, name, secrets) for name in GATEWAYS)
-            yield [stack.enter_context(closing(gateway)) for gateway in started]
+        started = (ExampleGateway(tmp_path, name, secrets) for name in GATEWAYS)
+        yield [stack.enter_context(closing(gateway)) for gateway in started]
 
 
 @pytest.fixture
 def proxy(
-    folder: Path, gateways: list[ExampleGateway], monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, gateways: list[ExampleGateway], monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[Proxy]:
-    monkeypatch.setenv("SSL_CERT_FILE", str(folder / "secrets" / "tls.crt"))
-    with Proxy(folder, gateways) as started:
+    monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "secrets" / "tls.crt"))
+    with Proxy(tmp_path, gateways) as started:
         yield started
 
 
@@ -156,10 +141,6 @@ def through(proxy: Proxy, token: str, **how: Any) -> ViewerClient:
 
     found: ViewerClient = until("nginx has a gateway", connected)
     return found
-
-
-def says(text: str) -> Any:
-    return lambda frame: text in str(frame.get("params", {}).get("update", {}).get("content"))
 
 
 def test_a_viewer_comes_back_through_nginx_at_the_other_gateway_and_misses_nothing(
@@ -186,41 +167,3 @@ def test_a_viewer_comes_back_through_nginx_at_the_other_gateway_and_misses_nothi
         assert back.answer(prompt)["result"]["stopReason"] == "end_turn"
         back.find(says("The first."))  # the agent has begun anew
         assert min(back.seqs()) == after["seq"] + 1
-
-
-@pytest.mark.parametrize("transport", ["ws", "http"])
-def test_an_official_client_has_a_turn_through_nginx(
-    gateways: list[ExampleGateway], proxy: Proxy, transport: str
-) -> None:
-    one, _ = gateways
-    url = f"{ {'ws': 'wss', 'http': 'https'}[transport] }://localhost:{proxy.port}/acp"
-    client = [str(require_packages(CLIENTS)), str(CLIENTS / "client_py.py")]
-    done = subprocess.run(
-        [*client, transport, url, one.token(), str(one.root), "one"],
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=FUSE_SECONDS,
-        env=os.environ | {"NO_PROXY": "*"},
-    )
-    assert done.returncode == 0, done.stderr
-    events = [json.loads(line) for line in done.stdout.splitlines()]
-    (answer,) = [each for each in events if each["event"] == "answer"]
-    assert answer["result"]["stopReason"] == "end_turn"
-
-
-def test_a_link_of_one_gateway_opens_the_page_through_nginx_once(
-    gateways: list[ExampleGateway], proxy: Proxy
-) -> None:
-    one, _ = gateways
-    page = f"https://localhost:{proxy.port}"
-    link = one.link(page)
-    assert link.startswith(f"{page}/")
-    browser = build_opener(ProxyHandler({}), HTTPSHandler(), HTTPCookieProcessor())
-    for path in (link, f"{page}/", f"{page}/v1/sessions"):
-        with browser.open(path, timeout=FUSE_SECONDS) as shown:
-            assert shown.status == 200
-    with pytest.raises(HTTPError) as refused:
-        build_opener(ProxyHandler({}), HTTPSHandler()).open(link, timeout=FUSE_SECONDS)
-    assert refused.value.code == 401
-    refused.value.close()

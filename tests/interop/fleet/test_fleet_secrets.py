@@ -1,4 +1,4 @@
-"""Tokens and links of a fleet, as its commands print them on any of its machines."""
+"""Secrets of a fleet: what its key, its tokens and its servers' password are good for."""
 
 from __future__ import annotations
 
@@ -6,25 +6,29 @@ import asyncio
 import base64
 import json
 import subprocess
+import sys
 from contextlib import closing
 from http.client import HTTPConnection
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import TYPE_CHECKING
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
 from lastword.gateway import wire
+from lastword.gateway.fleet.key import TOKENS, FleetKey
+from lastword.gateway.front.tokens import Grant, Keeper
+from lastword.gateway.viewing.reader import Role
 from tests.kit.fleet.connected import connected as servers
-from tests.kit.fleet.nodes import Fleet
+from tests.kit.fleet.nodes import KEY, Fleet
+from tests.kit.fleet.servers import PASSWORD
 from tests.kit.gateway.api import ApiClient
-from tests.kit.gateway.serving import GATEWAY, agent, until
+from tests.kit.gateway.serving import GATEWAY, Gateway, agent, until
+from tests.kit.gateway.viewing import ViewerClient
 from tests.kit.patience import FUSE_SECONDS
 from tests.kit.push_service import PushBrowser, PushService
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
-    from lastword.gateway.fleet.broker import Broker
     from tests.kit.fleet.nodes import Node
     from tests.kit.fleet.servers import Cluster
 
@@ -51,19 +55,6 @@ def status_of(url: str, token: str = "") -> int:
         return connection.getresponse().status
 
 
-@pytest.mark.matrix
-def test_every_node_accepts_another_nodes_token_and_a_link_works_once(
-    cluster: Cluster, tmp_path: Path
-) -> None:
-    with Fleet(tmp_path, cluster, agent("ok")) as fleet:
-        first, second = fleet.start("one"), fleet.start("two")
-        at_second = f"http://127.0.0.1:{second.port}"
-        token = printed(first)
-        assert status_of(f"{at_second}/v1/sessions", token) == 200
-        link = printed(first, "--link", at_second)
-        assert [status_of(link), status_of(link)] == [303, 401]
-
-
 def subscribed(node: Node, browser: PushBrowser) -> str:
     """Subscribe a browser at a node; return the subscription's id."""
     body = json.dumps(browser.request).encode()
@@ -76,14 +67,6 @@ def subscribed(node: Node, browser: PushBrowser) -> str:
 
 def subscriptions(node: Node) -> list[str]:
     return [each["id"] for each in ApiClient(node).json("/v1/push")["subscriptions"]]
-
-
-async def last_message(broker: Broker, subject: str) -> dict[str, Any]:
-    """The last message of a subject, read with the servers' password alone."""
-    bucket = subject.split(".")[1]
-    answer = await broker.call(f"STREAM.MSG.GET.KV_{bucket}", {"last_by_subj": subject})
-    message: dict[str, Any] = answer["message"]
-    return message
 
 
 def test_the_servers_password_cannot_restore_a_removed_subscription(
@@ -103,8 +86,12 @@ def test_the_servers_password_cannot_restore_a_removed_subscription(
 
             ended = subscribed(one, PushBrowser(service, "one"))
             until("the other has it", lambda: ended in subscriptions(two))
+            keys = {ApiClient(node).json("/v1/push")["key"] for node in (one, two)}
+            assert len(keys) == 1
             subject = f"$KV.lw_push.{ended}"
-            record = base64.b64decode((await last_message(thief, subject))["data"])
+            asked = {"last_by_subj": subject}
+            answer = await thief.call("STREAM.MSG.GET.KV_lw_push", asked)
+            record = base64.b64decode(answer["message"]["data"])
             ApiClient(two).ask(f"/v1/push/{ended}", method="DELETE")
             until("it has ended there", lambda: ended not in subscriptions(one))
             await thief.store(subject, record, {})
@@ -159,5 +146,62 @@ def test_a_gateway_that_left_its_fleet_prints_its_own_tokens(
         node.front.terminate()
         node.front.wait(FUSE_SECONDS)
         node.leave()
-        assert status_of(f"http://127.0.0.1:{node.port}/v1/sessions", printed(node)) == 200
-        assert status_of(f"http://127.0.0.1:{node.port}/v1/sessions", of_fleet) == 401
+        sessions = f"http://127.0.0.1:{node.port}/v1/sessions"
+        assert [status_of(sessions, each) for each in (printed(node), of_fleet)] == [200, 401]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="/proc shows what a process was given")
+def test_the_servers_password_is_in_no_agents_environment_and_on_no_command_line(
+    cluster: Cluster, tmp_path: Path
+) -> None:
+    key = tmp_path / "fleet.key"
+    key.touch(0o600)
+    key.write_bytes(KEY)
+    options = ["--fleet-key-file", str(key), "--fleet-node", "secret"]
+    environment = {"LASTWORD_FLEET": cluster.option}
+    with closing(Gateway(tmp_path, agent("healthy"), *options, variables=environment)) as gateway:
+        keeper = Keeper(FleetKey.at(str(key)).derived(TOKENS))
+        with ViewerClient(gateway, token=keeper.token(Grant(Role.CONTROLLER, "", 0))):
+            (holder,) = gateway.holders()
+        of_agent = Path(f"/proc/{holder['agent_pid']}/environ").read_bytes()
+        assert b"XDG_RUNTIME_DIR=" in of_agent
+        assert PASSWORD.encode() not in of_agent
+        for pid in (gateway.front.pid, holder["agent_pid"]):
+            assert PASSWORD.encode() not in Path(f"/proc/{pid}/cmdline").read_bytes()
+        written = [each for each in tmp_path.rglob("*") if each.is_file()]
+        assert written
+        for each in written:
+            assert PASSWORD.encode() not in each.read_bytes(), each
+
+
+async def empty_streams(cluster: Cluster) -> None:
+    async with asyncio.timeout(FUSE_SECONDS), servers(cluster.urls) as broker:
+        for name in (await broker.call("STREAM.NAMES"))["streams"]:
+            await broker.call(f"STREAM.PURGE.{name}", {})
+
+
+def test_a_new_key_voids_tokens_and_a_session_continues_at_its_node(
+    cluster: Cluster, tmp_path: Path
+) -> None:
+    with Fleet(tmp_path, cluster, agent("healthy")) as fleet:
+        node = fleet.start("one")
+        old = node.token()
+        with ViewerClient(node) as viewer:
+            session = viewer.new(node.root)
+            viewer.answer(viewer.prompt(session))
+            said = text_of(viewer)
+        assert said
+        assert status_of(f"http://127.0.0.1:{node.port}/v1/sessions", old) == 200
+        node.close()
+        fleet.nodes.remove(node)
+        asyncio.run(empty_streams(cluster))
+        fleet.key.write_bytes(b"another key that is long enough for a fleet")
+        again = fleet.start("one")
+        assert status_of(f"http://127.0.0.1:{again.port}/v1/sessions", old) == 401
+        with ViewerClient(again) as viewer:
+            viewer.load(session, again.root)
+            assert text_of(viewer).startswith(said)
+
+
+def text_of(viewer: ViewerClient) -> str:
+    return "".join(each["content"]["text"] for each in viewer.updates("agent_message_chunk"))

@@ -10,9 +10,9 @@ import subprocess
 import sys
 from typing import TYPE_CHECKING, Any
 
-import msgspec
+from msgspec.structs import replace
 
-from lastword.gateway.api.shapes import SessionState, SessionView, ViewerCount
+from lastword.gateway.api.shapes import SessionState, ViewerCount
 from lastword.gateway.fleet.buckets import Bucket
 from lastword.gateway.fleet.records import (
     NODES,
@@ -27,6 +27,7 @@ from lastword.gateway.fleet.status import NAME, store_settings
 from lastword.gateway.front.folders import run_folder_of
 from lastword.gateway.settings.values import FleetSettings
 from tests.kit.fleet.connected import KEY, KEY_BYTES, connected, node
+from tests.kit.fleet.leases_in_memory import owner
 from tests.kit.fleet.servers import PASSWORD
 from tests.kit.gateway.serving import until
 from tests.kit.json_glossary import problems_in
@@ -38,18 +39,12 @@ if TYPE_CHECKING:
     from tests.kit.fleet.servers import Cluster
 
 PORT = 7790
-VIEW = SessionView(
-    id="held",
+VIEW = owner(
+    "one",
     state=SessionState.WAITING_FOR_ANSWER,
-    since_epoch_ms=1,
-    agent=None,
     viewers=ViewerCount(controllers=1, observers=1),
     questions=1,
-    epoch="e",
-    head=9,
-    first=1,
-    last_failure=None,
-)
+).view
 
 
 async def fill(urls: list[str]) -> None:
@@ -57,27 +52,15 @@ async def fill(urls: list[str]) -> None:
     async with connected(urls, replicas=3) as broker:
         records = Records(KEY)
         nodes = Bucket(broker, NODES, NodeRecord, records)
-        await nodes.put("one", msgspec.structs.replace(node("one", 1), host="box"))
+        await nodes.put("one", replace(node("one", 1), host="box"))
         owners = Bucket(broker, OWNERS, OwnerRecord, records)
-        held = OwnerRecord(
-            session="held",
-            node="one",
-            term=3,
-            holder="h",
-            cwd="/srv/held",
-            workspace="",
-            view=VIEW,
-            not_replicated=1,
-        )
+        held = replace(owner("one", 3), session="held", view=VIEW, not_replicated=1)
         await owners.put("a", held)
-        await owners.put(
-            "b",
-            msgspec.structs.replace(held, session="left", node="two", not_replicated=0),
-        )
+        await owners.put("b", replace(held, session="left", node="two", not_replicated=0))
         sessions = Bucket(broker, SESSIONS, SessionRecord, records)
         alone = SessionRecord(session="alone", node="two", term=2, cwd="/srv", workspace="")
         await sessions.put("c", alone)
-        await sessions.put("d", msgspec.structs.replace(alone, session="over", ended=VIEW))
+        await sessions.put("d", replace(alone, session="over", ended=VIEW))
 
 
 def status(folder: Path, *options: str) -> subprocess.CompletedProcess[str]:
@@ -112,18 +95,25 @@ def joined(folder: Path, cluster: Cluster, monkeypatch: Any) -> str:
     return os.path.join(run_folder, NAME)
 
 
-def test_nodes_owners_and_streams_are_reported(
+def test_nodes_owners_and_streams_are_reported_and_servers_that_are_away_named(
     cluster: Cluster, tmp_path: Path, monkeypatch: Any
 ) -> None:
+    alone = status(tmp_path, "--fleet")
+    assert (alone.returncode, alone.stdout) == (2, "")
+    assert "is in no fleet; start it with --fleet" in alone.stderr
     path = joined(tmp_path, cluster, monkeypatch)
     assert stat.S_IMODE(os.stat(path).st_mode) == 0o600
     asyncio.run(fill(cluster.urls))
 
-    def whole() -> subprocess.CompletedProcess[str] | None:
-        told = status(tmp_path, "--fleet")
-        return told if "23 of 23 are whole" in told.stdout else None
+    def told_with(text: str, times: int = 1) -> subprocess.CompletedProcess[str]:
+        def asked() -> subprocess.CompletedProcess[str] | None:
+            told = status(tmp_path, "--fleet")
+            return told if told.stdout.count(text) == times else None
 
-    told = until("new streams have their copies", whole)
+        found: subprocess.CompletedProcess[str] = until(text, asked)
+        return found
+
+    told = told_with("23 of 23 are whole")
     assert (told.returncode, told.stderr) == (1, "")  # no front is running here
     first, *lines = told.stdout.splitlines()
     assert first.startswith("gateway: not running")
@@ -147,35 +137,15 @@ def test_nodes_owners_and_streams_are_reported(
     }
     assert fleet["ended_sessions"] == 1
     assert {each["replicas"] for each in fleet["streams"]} == {3}
-    assert PASSWORD not in told.stdout
-
-
-def test_a_server_that_is_away_is_named_with_each_stream_that_lacks_its_copy(
-    cluster: Cluster, tmp_path: Path, monkeypatch: Any
-) -> None:
-    joined(tmp_path, cluster, monkeypatch)
-    asyncio.run(fill(cluster.urls))
-    away = cluster.servers[0]
+    away, *others = cluster.servers
     away.kill()
-    behind = f"; behind: {away.name}"
-    shown = until(
-        "it is missed",
-        lambda: (said := status(tmp_path, "--fleet").stdout).count(behind) == 23 and said,
-    )
-    assert "  LW0: 2 of 3 copies, led by " in shown
-    assert "streams: 0 of 23 are whole" in shown
-
-
-def test_servers_that_do_not_answer_are_named_and_a_gateway_without_a_fleet_says_so(
-    cluster: Cluster, tmp_path: Path, monkeypatch: Any
-) -> None:
-    alone = status(tmp_path, "--fleet")
-    assert (alone.returncode, alone.stdout) == (2, "")
-    assert "is in no fleet; start it with --fleet" in alone.stderr
-    joined(tmp_path, cluster, monkeypatch)
-    for server in cluster.servers:
+    told = told_with(f"; behind: {away.name}", 23)
+    assert "  LW0: 2 of 3 copies, led by " in told.stdout
+    assert "streams: 0 of 23 are whole" in told.stdout
+    for server in others:
         server.kill()
-    told = status(tmp_path, "--fleet")
-    assert (told.returncode, told.stdout) == (2, "")
-    assert "no NATS server of the fleet answers" in told.stderr
-    assert PASSWORD not in told.stderr
+    none = status(tmp_path, "--fleet")
+    assert (none.returncode, none.stdout) == (2, "")
+    assert "no NATS server of the fleet answers" in none.stderr
+    for said in (told.stdout, none.stderr):
+        assert PASSWORD not in said
