@@ -29,7 +29,6 @@ import random
 import signal
 import sys
 import tempfile
-import time
 from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -44,7 +43,16 @@ from tests.kit.gateway.editor import Editor, connected, counting
 from tests.kit.gateway.serving import is_running
 from tests.kit.patience import FUSE_SECONDS
 from tests.kit.places import ROOT, SOURCE
-from tests.long.kill_gateway import NO_LOOP, WORDS, answers, expected, questions, words_of
+from tests.long.kill_gateway import (
+    NO_LOOP,
+    QUESTIONS_OPEN,
+    WORDS,
+    WRONG,
+    Score,
+    answer_question,
+    questions,
+    until_half_done,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -53,19 +61,12 @@ if TYPE_CHECKING:
 
 KINDS = ("reload", "server", "node", "stop")
 PAUSE_MS = 8
-QUESTIONS_OPEN = 0.4
-"""In how many turns the question is open when something dies."""
-
-FAILURES = {
-    "node": {("agent_crash", "holder_died"), ("agent_crash", "machine_lost")},
-    "stop": {("agent_crash", "machine_lost"), ("agent_crash", "holder_died")},
-}
+LOST = {("agent_crash", "holder_died"), ("agent_crash", "machine_lost")}
+FAILURES = {"node": LOST, "stop": LOST}
 """With what turns end, by the kind of kill: their types and reasons."""
-
 
 STOP_SECONDS = LEASE_SECONDS + 8.0
 LOOK_SECONDS = 0.1
-WRONG = ("lost", "double", "unanswered", "untyped", "mixed", "left")
 
 
 class Owner(NamedTuple):
@@ -73,25 +74,6 @@ class Owner(NamedTuple):
 
     node: Node
     agent_pid: int
-
-
-class Score:
-    def __init__(self) -> None:
-        self.kills: Counter[str] = Counter()
-        self.wrong: Counter[str] = Counter()
-        self.replaced = 0
-        """Owners that had ended soon after they went on, since another node had the session."""
-        self.seconds: dict[str, float] = {}
-        """The longest turn that each kind of kill befell."""
-
-    def add(self, what: str, *facts: object) -> None:
-        """Count something that is wrong, and print what is known of it."""
-        self.wrong[what] += 1
-        print(what, *facts, flush=True)
-
-    def __str__(self) -> str:
-        counts = [f"{kind}={self.kills[kind]}" for kind in KINDS]
-        return " ".join([*counts, *(f"{word}={self.wrong[word]}" for word in WRONG)])
 
 
 class Player:
@@ -113,18 +95,16 @@ class Turn(NamedTuple):
     editor: Editor
     name: str
     prompt: int
-    began: float
     in_question: bool
 
     def answer(self) -> None:
         if self.in_question:
-            chosen = {"outcome": {"outcome": "selected", "optionId": "yes"}}
-            self.editor.send({"id": questions(self.editor)[-1]["id"], "result": chosen})
+            answer_question(self.editor)
 
 
 class Killing:
     def __init__(self, cluster: Cluster, nodes: Sequence[Node], seed: int, prompts: Path) -> None:
-        self.score = Score()
+        self.score = Score(KINDS, (*WRONG[:-1], "mixed", "left"))
         self._cluster = cluster
         self._nodes = nodes
         self._dice = random.Random(seed)
@@ -150,7 +130,7 @@ class Killing:
     async def _kill_all(self, kind: str, kills: int, players: list[Player]) -> None:
         """Let it befall so many turns: of all the sessions of a node, or of one after the other."""
         if kind in {"node", "stop"}:
-            while self.score.kills[kind] < kills:
+            while self.score.counts[kind] < kills:
                 await self._strike_node(kind, players)
         else:
             for number in range(kills):
@@ -184,8 +164,6 @@ class Killing:
             if not any(map(is_running, held)):
                 break
             await asyncio.sleep(LOOK_SECONDS)
-        if kind == "stop":
-            self.score.replaced += sum(not is_running(owner.agent_pid) for owner in there.values())
 
     async def _owner(self, session: str) -> Owner:
         async with asyncio.timeout(FUSE_SECONDS):
@@ -204,24 +182,18 @@ class Killing:
         at = self._dice.randrange(WORDS // 2)
         editor.answer_questions = not in_question
         asked_before = len(questions(editor))
-        began = time.monotonic()
         prompt = editor.prompt(player.session, f"{WORDS} {PAUSE_MS} ask as={name}")
 
-        def is_there(_: Editor) -> bool:
-            asked = in_question and len(questions(editor)) > asked_before
-            said = not in_question and len(words_of(editor, name)) > at
-            return asked or said or bool(editor.answers(prompt))
-
         try:
-            await editor.wait_for(is_there)
+            await until_half_done(editor, prompt, name, asked_before if in_question else None, at)
         except TimeoutError:
             self.score.add("unanswered", name, "before", kind)
             return None
         if editor.answers(prompt):
             self.score.add("lost", name, "before", kind, editor.answers(prompt))
             return None
-        self.score.kills[kind] += 1
-        turn = Turn(kind, editor, name, prompt, began, in_question)
+        self.score.counts[kind] += 1
+        turn = Turn(kind, editor, name, prompt, in_question)
         if kind not in FAILURES:
             turn.answer()
         return turn
@@ -232,9 +204,7 @@ class Killing:
         except TimeoutError:
             self.score.add("unanswered", turn.name, turn.kind)
             return
-        lasted = time.monotonic() - turn.began
-        self.score.seconds[turn.kind] = max(lasted, self.score.seconds.get(turn.kind, 0.0))
-        self._look_at_turn(turn.editor, turn.name, turn.kind, answer)
+        self._look_at_end(turn.editor, turn.name, turn.kind, answer)
 
     async def _strike(self, kind: str, player: Player) -> None:
         if kind == "reload":
@@ -248,17 +218,10 @@ class Killing:
             await asyncio.to_thread(self._cluster.start, server)
             await asyncio.to_thread(self._cluster.wait_until_ready)
 
-    def _look_at_turn(self, editor: Editor, name: str, kind: str, answer: dict[str, Any]) -> None:
-        words, whole = words_of(editor, name), expected(name)
-        if answer.get("result") == {"stopReason": "end_turn"}:
-            if words != whole:
-                self.score.add("lost", name, kind, words)
-            return
+    def _look_at_end(self, editor: Editor, name: str, kind: str, answer: dict[str, Any]) -> None:
         payload = answer.get("error", {}).get("data", {}).get("agent_error", {})
-        if (payload.get("type"), payload.get("reason")) not in FAILURES.get(kind, ()):
-            self.score.add("untyped", name, kind, answer)
-        if words != whole[: len(words)]:
-            self.score.add("lost", name, kind, words)
+        may_fail = (payload.get("type"), payload.get("reason")) in FAILURES.get(kind, ())
+        self.score.look_at_turn(editor, name, kind, answer, may_fail=may_fail)
 
     # At the end.
 
@@ -292,16 +255,7 @@ class Killing:
                     term, last = batch.end.term, batch.end.last
 
     async def _look_at_all(self, players: Sequence[Player]) -> None:
-        for player in players:
-            asked = Counter(str(each["id"]) for each in questions(player.editor))
-            for what in (answers(player.editor), asked):
-                for key, count in what.items():
-                    if count > 1:
-                        self.score.add("double", player.name, key, count)
-        sent = Counter(self._prompts.read_text(encoding="utf-8").splitlines())
-        for line, count in sent.items():
-            if count > 1:
-                self.score.add("double", "sent", line)
+        self.score.look_for_doubles((each.editor for each in players), self._prompts)
         for player in players:
             there = [
                 owner
@@ -368,12 +322,8 @@ def main() -> int:
     ):
         killing = Killing(cluster, nodes, options.seed, prompts)
         asyncio.run(killing.run(options.kinds.split(","), options.kills, options.sessions))
-    score = killing.score
-    print(f"replaced while they stood still: {score.replaced}")
-    for kind, seconds in score.seconds.items():
-        print(f"longest turn with {kind}: {seconds:.1f} s")
-    print(score)
-    return 1 if score.wrong else 0
+    print(killing.score)
+    return killing.score.status
 
 
 if __name__ == "__main__":

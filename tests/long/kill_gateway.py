@@ -25,13 +25,15 @@ import signal
 import sys
 import tempfile
 from collections import Counter
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tests.kit.gateway.editor import Editor, connected, counting
 from tests.kit.gateway.serving import Gateway, until
 from tests.kit.places import ROOT, SOURCE
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
 
 WORDS, PAUSE_MS = 30, 4
 KINDS = ("reload", "reload", "gateway", "agent")
@@ -47,23 +49,49 @@ state.LOOP_CRASHES = state.LOOP_SHORT_LIVES = sys.maxsize
 """What a crash loop is and what waits after a crash has tests of its own; here it would be days."""
 
 ENDS_TURNS = frozenset({"gateway", "agent"})
+WRONG = ("lost", "double", "unanswered", "untyped", "left")
 
 
-@dataclass(slots=True)
 class Score:
-    kills: int = 0
-    lost: int = 0
-    double: int = 0
-    unanswered: int = 0
-    untyped: int = 0
-    left: int = 0
+    """How often each word of the last line was counted; the words of `wrong` are to be 0."""
 
-    def __str__(self) -> str:
-        return " ".join(f"{name}={getattr(self, name)}" for name in self.__slots__)
+    def __init__(self, words: Sequence[str], wrong: Sequence[str]) -> None:
+        self.counts: Counter[str] = Counter()
+        self._words = (*words, *wrong)
+        self._wrong = wrong
+
+    def add(self, what: str, *facts: object) -> None:
+        """Count something that is wrong, and print what is known of it."""
+        self.counts[what] += 1
+        print(what, *facts, flush=True)
+
+    def look_at_turn(
+        self, editor: Editor, name: str, kind: str, answer: dict[str, Any], *, may_fail: bool
+    ) -> None:
+        """Look at a turn's end and its words; `may_fail` says whether the answer's error may be."""
+        words, whole = words_of(editor, name), expected(name)
+        is_well = answer.get("result") == {"stopReason": "end_turn"}
+        if not is_well and not may_fail:
+            self.add("untyped", name, kind, answer)
+        if words != (whole if is_well else whole[: len(words)]):
+            self.add("lost", name, kind, words)
+
+    def look_for_doubles(self, editors: Iterable[Editor], prompts: Path) -> None:
+        """Each request has one answer, each question comes once, and each prompt was sent once."""
+        found = [Counter(prompts.read_text(encoding="utf-8").splitlines())]
+        for editor in editors:
+            asked = Counter(str(each["id"]) for each in questions(editor))
+            found += [answers(editor), asked]
+        for key, count in (each for counts in found for each in counts.items()):
+            if count > 1:
+                self.add("double", key, count)
 
     @property
-    def clean(self) -> bool:
-        return not (self.lost or self.double or self.unanswered or self.untyped or self.left)
+    def status(self) -> int:
+        return int(any(self.counts[word] for word in self._wrong))
+
+    def __str__(self) -> str:
+        return " ".join(f"{word}={self.counts[word]}" for word in self._words)
 
 
 def children_of(pid: int) -> dict[int, str]:
@@ -86,7 +114,7 @@ def expected(name: str) -> list[str]:
 
 class Killing:
     def __init__(self, gateway: Gateway, seed: int, prompts: Path) -> None:
-        self.score = Score()
+        self.score = Score(("kills",), WRONG)
         self._gateway = gateway
         self._dice = random.Random(seed)
         self._prompts = prompts
@@ -96,7 +124,7 @@ class Killing:
         async with connected(self._gateway.url, token, hasty=True) as editor:
             session_id = await editor.begin(self._gateway.root)
             for number in itertools.count():
-                if self.score.kills >= kills:
+                if self.score.counts["kills"] >= kills:
                     break
                 await self._turn(editor, session_id, f"t{number}")
             await self._look_at_all(editor)
@@ -111,24 +139,18 @@ class Killing:
         asked_before = len(questions(editor))
         prompt = editor.prompt(session_id, f"{WORDS} {PAUSE_MS} ask as={name}")
 
-        def is_there(_: Editor) -> bool:
-            asked = in_question and len(questions(editor)) > asked_before
-            said = not in_question and len(words_of(editor, name)) > at
-            return asked or said or bool(editor.answers(prompt))
-
-        await editor.wait_for(is_there)
+        await until_half_done(editor, prompt, name, asked_before if in_question else None, at)
         if editor.answers(prompt):  # all of it came before we looked: the next turn, then
             self._look_at(editor, name, "no kill", editor.answers(prompt)[0])
             return
         self._strike(kind, held)
-        self.score.kills += 1
+        self.score.counts["kills"] += 1
         if in_question:
-            chosen = {"outcome": {"outcome": "selected", "optionId": "yes"}}
-            editor.send({"id": questions(editor)[-1]["id"], "result": chosen})
+            answer_question(editor)
         try:
             answer = await editor.answer(prompt)
         except TimeoutError:
-            self._found("unanswered", name, kind, in_question)
+            self.score.add("unanswered", name, kind, in_question)
             return
         self._look_at(editor, name, kind, answer)
 
@@ -146,35 +168,37 @@ class Killing:
                 os.kill(held["agent_pid"], signal.SIGKILL)
 
     def _look_at(self, editor: Editor, name: str, kind: str, answer: dict[str, Any]) -> None:
-        words, whole = words_of(editor, name), expected(name)
-        if answer.get("result") == {"stopReason": "end_turn"}:
-            if words != whole:
-                self._found("lost", name, kind, words)
-            return
         payload = answer.get("error", {}).get("data", {}).get("agent_error", {})
-        if kind not in ENDS_TURNS or payload.get("type") != "agent_crash":
-            self._found("untyped", name, kind, answer)
-        if words != whole[: len(words)]:
-            self._found("lost", name, kind, words)
+        may_fail = kind in ENDS_TURNS and payload.get("type") == "agent_crash"
+        self.score.look_at_turn(editor, name, kind, answer, may_fail=may_fail)
 
     async def _look_at_all(self, editor: Editor) -> None:
-        for what in (answers(editor), Counter(str(each["id"]) for each in questions(editor))):
-            for key, count in what.items():
-                if count > 1:
-                    self._found("double", key, count)
-        sent = Counter(self._prompts.read_text(encoding="utf-8").splitlines())
-        for line, count in sent.items():
-            if count > 1:
-                self._found("double", "sent", line)
+        self.score.look_for_doubles([editor], self._prompts)
         children = children_of(self._gateway.front.pid)
         zombies = [pid for pid, state in children.items() if state == "Z"]
         serving = [each for each in self._gateway.holders() if each["sessions"]]
         if zombies or len(serving) != 1:
-            self._found("left", zombies, len(serving))
+            self.score.add("left", zombies, len(serving))
 
-    def _found(self, what: str, *told: object) -> None:
-        setattr(self.score, what, getattr(self.score, what) + 1)
-        print(what, *told, flush=True)
+
+async def until_half_done(
+    editor: Editor, prompt: int, name: str, asked_before: int | None, at: int
+) -> None:
+    """Wait until a turn has asked one more question, or has said more words, or is over."""
+
+    def is_there(_: Editor) -> bool:
+        if asked_before is not None:
+            is_so = len(questions(editor)) > asked_before
+        else:
+            is_so = len(words_of(editor, name)) > at
+        return is_so or bool(editor.answers(prompt))
+
+    await editor.wait_for(is_there)
+
+
+def answer_question(editor: Editor) -> None:
+    chosen = {"outcome": {"outcome": "selected", "optionId": "yes"}}
+    editor.send({"id": questions(editor)[-1]["id"], "result": chosen})
 
 
 def questions(editor: Editor) -> list[dict[str, Any]]:
@@ -210,7 +234,7 @@ def main() -> int:
         finally:
             gateway.close()
     print(killing.score)
-    return 0 if killing.score.clean else 1
+    return killing.score.status
 
 
 if __name__ == "__main__":
