@@ -4,9 +4,11 @@
 the exit status is 1 where a failure that a viewer was told of neither arrived nor was counted as
 dropped, or where the outbox's counts do not add up.
 
-Owns who is killed and when, by a seed, how the collector behaves meanwhile, and what has to hold
-at the end: each failure that a viewer was told of has arrived or is counted as dropped, and what
-was put into the outbox is accounted for.
+Owns who is killed and when, by a seed, how the collector behaves meanwhile, and the sum: processes
+killed; failures with an incident that a viewer was told of, and those of them that arrived at the
+collector; different reports that arrived, and those taken more than once under the same key; what
+is counted as dropped; failures that neither arrived nor are counted; and whether the outbox's
+counts account for every report that was put into it.
 """
 
 from __future__ import annotations
@@ -24,8 +26,6 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-import msgspec
-
 from lastword.outbox.store import DROPPED, Outbox
 from tests.kit.collector import OK, Collector, answer, cut, gone
 from tests.kit.gateway.serving import Gateway, agent, is_running, until
@@ -38,30 +38,6 @@ FAILING: dict[str, Any] = {
 }
 VICTIMS = ("agent", "recorder", "gateway")
 """Which process is killed; with the gateway end its agents."""
-
-
-class Sum(msgspec.Struct, frozen=True):
-    """What came of it.
-
-    Attributes:
-        kills: processes that were killed.
-        told: failures with an incident that a viewer was told of.
-        arrived: of those, at the collector.
-        reports: different reports that arrived, those of the gateway's own processes included.
-        doubled: reports that were taken more than once, under the same key.
-        dropped: reports that are counted as dropped.
-        untold: failures that neither arrived nor are counted.
-        adds_up: the outbox's counts account for every report that was put into it.
-    """
-
-    kills: int
-    told: int
-    arrived: int
-    reports: int
-    doubled: int
-    dropped: int
-    untold: int
-    adds_up: bool
 
 
 def processes_of(state: Path) -> list[int]:
@@ -138,7 +114,7 @@ class Kills:
             if b"recorder_process" in Path(f"/proc/{pid}/cmdline").read_bytes()
         ]
 
-    def sum(self) -> Sum:
+    def sum(self) -> dict[str, int]:
         """End all of it, let what waits be sent, and count."""
         self._collector.turn_to(OK)
         outbox = Outbox(str(self._gateway.state))
@@ -156,16 +132,16 @@ class Kills:
         missing = len(self._told - arrived)
         accounted = status.counts["sent"] + status.waiting + status.dead + dropped
         by_report = Counter(each.report_id for each in came)
-        return Sum(
-            kills=self.count,
-            told=len(self._told),
-            arrived=len(self._told & arrived),
-            reports=len(by_report),
-            doubled=sum(count > 1 for count in by_report.values()),
-            dropped=dropped,
-            untold=max(0, missing - dropped),
-            adds_up=accounted == status.counts["taken"],
-        )
+        return {
+            "kills": self.count,
+            "told": len(self._told),
+            "arrived": len(self._told & arrived),
+            "reports": len(by_report),
+            "doubled": sum(count > 1 for count in by_report.values()),
+            "dropped": dropped,
+            "untold": max(0, missing - dropped),
+            "adds_up": accounted == status.counts["taken"],
+        }
 
     def _hurried(self, outbox: Outbox) -> bool:
         if outbox.status().waiting:
@@ -197,9 +173,8 @@ def main(arguments: list[str]) -> int:
             found = kills.sum()
         finally:
             kills.close()
-    members = msgspec.structs.asdict(found)
-    sys.stdout.write(" ".join(f"{name}={value}" for name, value in members.items()) + "\n")
-    return 0 if found.untold == 0 and found.adds_up else 1
+    print(" ".join(f"{name}={value}" for name, value in found.items()))
+    return 0 if found["untold"] == 0 and found["adds_up"] else 1
 
 
 if __name__ == "__main__":

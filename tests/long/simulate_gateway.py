@@ -59,34 +59,30 @@ _CHUNK = 250
 class Played(NamedTuple):
     """What one schedule came to.
 
-    What broke, as a word and in words; a digest of its trace; and how often what happened.
+    What broke, as a word and in words, and a digest of its trace.
     """
 
     promise: str
     said: str
     digest: bytes
-    counts: Counter[str] | None = None
 
 
 def play(seed: int, mutant: str, number: int) -> Played:
-    world = World(seed, number, MUTANTS[mutant]() if mutant else Machine())
-    promise = said = ""
-    try:
-        world.run()
-    except BrokenGatewayPromiseError as broken:
-        promise, said = broken.promise, f"schedule {number}: {broken}"
-    return Played(promise, said, hashlib.sha256(b"\n".join(world.trace)).digest())
+    return _played(World(seed, number, MUTANTS[mutant]() if mutant else Machine()), number)
 
 
 def play_fleet(seed: int, mutant: str, number: int) -> Played:
-    world = FleetWorld(seed, number, FLEET_MUTANTS[mutant]() if mutant else FleetMachine())
+    machine = FLEET_MUTANTS[mutant]() if mutant else FleetMachine()
+    return _played(FleetWorld(seed, number, machine), number)
+
+
+def _played(world: World | FleetWorld, number: int) -> Played:
     promise = said = ""
     try:
         world.run()
-    except BrokenFleetPromiseError as broken:
+    except (BrokenGatewayPromiseError, BrokenFleetPromiseError) as broken:
         promise, said = broken.promise, f"schedule {number}: {broken}"
-    counts = world.referee.counts + world.broker.faults + Counter(steps=world.steps)
-    return Played(promise, said, hashlib.sha256(b"\n".join(world.trace)).digest(), counts)
+    return Played(promise, said, hashlib.sha256(b"\n".join(world.trace)).digest())
 
 
 def play_all(
@@ -108,7 +104,6 @@ def play_all(
 class Schedules:
     def __init__(self, promises: tuple[str, ...] = PROMISES) -> None:
         self.count = 0
-        self.counts: Counter[str] = Counter()
         self._promises = promises
         self.broken: Counter[str] = Counter()
         self.first_failing = ""
@@ -119,7 +114,6 @@ class Schedules:
             self.broken[played.promise] += 1
             self.first_failing = self.first_failing or played.said
         self.count += 1
-        self.counts += played.counts or Counter()
         self._trace.update(played.digest)
 
     def line(self) -> str:
@@ -151,8 +145,6 @@ def main() -> int:
             print(run.line(), file=sys.stderr, flush=True)
     if run.first_failing:
         print(run.first_failing)
-    if run.counts:
-        print(", ".join(f"{count} {what}" for what, count in sorted(run.counts.items())))
     print(run.line())
     return 1 if run.broken else 0
 

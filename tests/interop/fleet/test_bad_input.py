@@ -333,7 +333,7 @@ def test_an_account_with_too_low_limits_or_with_anothers_streams_is_refused(
 
     whole = "jetstream: enabled, users: [ { user: USER, password: p } ]"
     accounts = [*(account for account, _ in LIMITED.values()), *([whole] * len(OCCUPIED))]
-    settings = " ".join(
+    settings = ", ".join(
         f"A{number} {{ {account.replace('USER', f'u{number}')} }}"
         for number, account in enumerate(accounts)
     )

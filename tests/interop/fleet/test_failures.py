@@ -420,6 +420,7 @@ def ask(cluster: Cluster, subject: str, **request: Any) -> dict[str, Any]:
     return asyncio.run(_asked(cluster, f"$JS.API.{subject}", request))
 
 
+@pytest.mark.matrix
 def test_streams_deleted_under_running_nodes_are_created_again(
     fleet: Fleet, cluster: Cluster
 ) -> None:

@@ -7,7 +7,6 @@ expires. What the stream does is that of the replicas in memory.
 from __future__ import annotations
 
 import heapq
-from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -63,7 +62,6 @@ class Broker:
     def __init__(self, clock: Clock, dice: Callable[[], float], referee: FleetReferee) -> None:
         self.clock = clock
         self.replicas = MemoryReplicas()
-        self.faults: Counter[str] = Counter()
         self.are_faults_over = False
         self.cut_until: dict[str, float] = {}
         self.away_until = 0.0
@@ -76,18 +74,15 @@ class Broker:
 
     # Faults.
 
-    def _fails(self, what: str, chance: float) -> bool:
-        if self.are_faults_over or self._dice() >= chance:
-            return False
-        self.faults[what] += 1
-        return True
+    def _fails(self, chance: float) -> bool:
+        return not self.are_faults_over and self._dice() < chance
 
     def is_cut(self, node: str) -> bool:
         """Whether nothing passes between a node and the broker."""
         return self.cut_until.get(node, 0.0) > self.clock.now
 
     def _delay(self) -> float:
-        if self._fails("late", 0.03):
+        if self._fails(0.03):
             return self._dice() * 9.0
         return self._dice() * 0.05
 
@@ -95,7 +90,6 @@ class Broker:
         before = len(self.replicas.of(SESSION).messages)
         self.replicas.lose(SESSION, min(count, before))
         if before:
-            self.faults["tail lost"] += 1
             self._referee.lost_tail(self.replicas.of(SESSION).messages)
 
     # Requests.
@@ -111,16 +105,16 @@ class Broker:
                 answer(result)
 
         self.clock.later(ANSWER_SECONDS, lambda: settle(OutcomeUnknownError("no answer")))
-        if self.is_cut(node) or self._fails("request lost", 0.02):
+        if self.is_cut(node) or self._fails(0.02):
             return
         self.clock.later(self._delay(), lambda: self._arrives(node, apply, settle))
-        if self._fails("request doubled", 0.02):
+        if self._fails(0.02):
             self.clock.later(self._dice() * 3.0, lambda: self._arrives(node, apply, lambda _: None))
 
     def _arrives(self, node: str, apply: Callable[[], Any], settle: Callable[[Any], None]) -> None:
         if self.clock.now < self.away_until and self._dice() < 0.8:
             return
-        if self._fails("busy", 0.02):
+        if self._fails(0.02):
             result: Any = NotStoredError("another message is under way")
         else:
             try:
@@ -129,7 +123,7 @@ class Broker:
                 result = error
         if self.is_cut(node) or self.clock.now < self.away_until:
             return
-        if not self._fails("acknowledgement lost", 0.03):
+        if not self._fails(0.03):
             self.clock.later(self._delay(), lambda: settle(result))
 
     # The stream.
@@ -160,7 +154,7 @@ class Broker:
 
     def reads_late(self) -> bool:
         """Whether a server answers that does not have the last message yet."""
-        return self._fails("read late", 0.03)
+        return self._fails(0.03)
 
     def earlier_end(self) -> StreamEnd:
         messages = self.replicas.of(SESSION).messages

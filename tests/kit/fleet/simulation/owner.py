@@ -30,7 +30,6 @@ from lastword.gateway.fleet.replication import (
     Publish,
     ReadEnd,
     Replication,
-    Stalled,
     Visible,
 )
 from lastword.gateway.holder.effects import Effects, ToAgent
@@ -285,8 +284,6 @@ class Owner:
                 case NewEpoch():
                     self.log.renew_epoch()
                     self.world.shut_viewers(self)
-                case Stalled():
-                    self.world.referee.counts["stalled"] += 1
                 case Fenced():
                     self._fenced(effect)
         replication = self.replication
@@ -346,7 +343,6 @@ class Owner:
     def _fenced(self, effect: Fenced) -> None:
         """Another has the session: end, and inform the other of what was visible here."""
         self.world.note_divergence(self, effect)
-        self.world.referee.counts["fenced"] += 1
         self.node.file = None  # set aside
         self.die()
 

@@ -46,7 +46,6 @@ class Account:
 
 class FleetReferee:
     def __init__(self) -> None:
-        self.counts: Counter[str] = Counter()
         self._stream: dict[int, LogEntry] = {}
         """What a reader of the stream has, by number."""
         self._stored_tags: set[int] = set()
@@ -78,13 +77,10 @@ class FleetReferee:
         for seq, entry in enumerate(batch.entries, batch.first):
             self._stream[seq] = entry
             self._stored_tags.add(tag_of(entry.frame))
-        self.counts["batches"] += 1
-        self.counts["entries"] += len(batch.entries)
 
     def claimed(self, before: StreamEnd, end: StreamEnd) -> None:
         if end.term <= before.term:
             self.broken("terms", f"the claim of {end.term} follows {before.term}")
-        self.counts["claims"] += 1
 
     def lost_tail(self, messages: Sequence[StoredBatch]) -> None:
         self._has_lost_tail = True
@@ -117,14 +113,12 @@ class FleetReferee:
 
     def reached_agent(self, tag: int, node: str) -> None:
         self._prompts[tag] += 1
-        self.counts["prompts"] += 1
         if self._prompts[tag] > 1 and not self._has_lost_tail and tag not in self._alone:
             self.broken("double", f"prompt {tag} reached an agent again, at {node}")
         if not self._is_stored(tag):
             self.broken("unreplicated", f"prompt {tag} reached the agent of {node}")
 
     def agent_answered(self, node: str, question: int, count: int) -> None:
-        self.counts["questions answered"] += 1
         if count > 1:
             self.broken("double", f"question {question} at {node} was answered again")
 
@@ -154,7 +148,6 @@ class FleetReferee:
             if tag in account.tags:
                 self.broken("double", f"{viewer} has update {tag} again")
             account.tags.append(tag)
-            self.counts["applied"] += 1
             if seq and seq < account.last_seq:
                 self.broken("disorder", f"{viewer} has {seq} after {account.last_seq}")
         account.last_seq = max(account.last_seq, seq)
@@ -162,7 +155,6 @@ class FleetReferee:
 
     def answered(self, viewer: str, request: int, sent: int) -> None:
         self._answers[viewer, request] += 1
-        self.counts["answers"] += 1
         if self._answers[viewer, request] > sent:
             self.broken("double", f"{viewer} has more answers to {request} than it has asked")
 

@@ -119,7 +119,6 @@ class FleetWorld:
         self.broker = Broker(self.clock, self.dice, self.referee)
         self.goes_on_without = self.dice() < 0.1
         self.nodes = [Node(name) for name in "abc"[: 2 + self.draw(2)]]
-        self.steps = 0
         self._epochs = 0
         self._tag = 0
         self.follower = Follower(self)
@@ -153,7 +152,6 @@ class FleetWorld:
         """
         self.clock.run(2.0)
         for _ in range(40 + self.draw(160)):
-            self.steps += 1
             self.clock.run(self.dice() ** 3 * 2.0)
             self._step()
         self.rest()
@@ -307,11 +305,9 @@ class FleetWorld:
         try:
             attachment, reset, effects = owner.hub.attach(seat.viewer, seat.cursor, now_ms)
         except CursorError:
-            self.referee.counts["refused cursors"] += 1
             seat.cursor = None
             return
         if reset is not None or seat.cursor is None:
-            self.referee.counts["resets"] += reset is not None
             seat.wire.append(BEGINS)
         seat.owner, seat.attachment, seat.epoch = owner, attachment, owner.log.epoch
         owner.carry_out(effects)
@@ -419,7 +415,6 @@ class FleetWorld:
     def _kill(self) -> None:
         owners = self.owners()
         if owners:
-            self.broker.faults["owner killed"] += 1
             owners[self.draw(len(owners))].die()
 
     def _lose_node(self) -> None:
@@ -430,25 +425,21 @@ class FleetWorld:
             node = gone[self.draw(len(gone))]
             node.is_gone = False
             if node.file is not None and self.dice() < 0.5:
-                self.broker.faults["file damaged"] += 1
                 node.file.is_damaged = True
         elif len(there) > 1:
             node = there[self.draw(len(there))]
             node.is_gone = True
-            self.broker.faults["node gone"] += 1
             if node.owner is not None:
                 node.owner.die()
 
     def _stop(self) -> None:
         owners = [owner for owner in self.owners() if not owner.is_stopped]
         if owners:
-            self.broker.faults["owner stopped"] += 1
             owners[self.draw(len(owners))].suspend(self.dice() ** 2 * 60.0)
 
     def _cut_node(self) -> None:
         """Nothing passes between a node and the broker for a while."""
         node, seconds = self.nodes[self.draw(len(self.nodes))], self.dice() ** 2 * 60.0
-        self.broker.faults["node cut"] += 1
         self.broker.cut_until[node.name] = self.clock.now + seconds
         self.clock.later(min(4.0, seconds), partial(self._notices, node, connected=False))
         self.clock.later(seconds + 0.1, partial(self._notices, node, connected=True))
@@ -464,15 +455,12 @@ class FleetWorld:
             owner.does(lambda: owner.do(replication.connected()))
 
     def _lose_leader(self) -> None:
-        self.broker.faults["leader gone"] += 1
         self.broker.away_until = self.clock.now + 3.0 + self.dice() * 4.0
 
     def _fill(self) -> None:
-        self.broker.faults["stream full"] += 1
         self.broker.full_until = self.clock.now + self.dice() * 12.0
 
     def _expire(self) -> None:
-        self.broker.faults["record expired early"] += 1
         self.broker.expire()
 
     def _lose_tail(self) -> None:

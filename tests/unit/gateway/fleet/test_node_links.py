@@ -157,15 +157,10 @@ async def test_a_node_sends_and_receives_frames_of_any_length() -> None:
         frames = [FRAME_OF_ACP, b"", os.urandom(3 * WINDOW_BYTES), FRAME_OF_ACP]
         assert await echoed(link, *frames) == frames
         assert max(len(each.data) for each in fleet.servers.sent) < 512 * 1024
-
-
-@fused
-async def test_frames_written_together_are_one_message() -> None:
-    async with nodes() as fleet:
         link = await fleet.one.open("two")
         before = len(fleet.servers.sent)
         assert len(await echoed(link, *[FRAME_OF_ACP] * 16)) == 16
-        assert len(fleet.servers.sent) - before == 2
+        assert len(fleet.servers.sent) - before == 2  # those written together are one message
 
 
 @fused
@@ -182,21 +177,16 @@ async def test_a_closed_link_ends_after_its_last_written_frame() -> None:
 
 
 @fused
-async def test_a_node_that_is_not_there_is_refused_at_once() -> None:
+async def test_a_node_that_is_not_there_or_has_another_key_is_refused_at_once() -> None:
+    async with nodes(key_of_two=bytes(32)) as fleet:
+        for name in ("two", "three"):
+            with pytest.raises(ConnectionRefusedError):
+                await fleet.one.open(name)
+        assert not fleet.served
     async with nodes() as fleet:
-        with pytest.raises(ConnectionRefusedError):
-            await fleet.one.open("three")
         fleet.at_one.lose()
         with pytest.raises(ConnectionRefusedError):
             await fleet.one.open("two")
-
-
-@fused
-async def test_a_node_with_another_key_is_refused() -> None:
-    async with nodes(key_of_two=bytes(32)) as fleet:
-        with pytest.raises(ConnectionRefusedError):
-            await fleet.one.open("two")
-        assert not fleet.served
 
 
 @every("changed", ["lost", "forged", "repeated", "reordered", "sent back", "empty"])

@@ -84,13 +84,13 @@ class OwningNode:
     def path(self, session_id: str) -> str:
         return files.path_in(self.settings.log_folder, wire.name_of(session_id))
 
-    def open(self, session_id: str) -> OwnedHere:
-        """Return a session whose log is open."""
-        return OwnedHere(session_id, self.ownership.open_log(session_id, self.path(session_id)))
-
     def has_file(self, session_id: str) -> bool:
         """Whether the session's log is here."""
         return os.path.exists(self.path(session_id))
+
+    def open(self, session_id: str) -> OwnedHere:
+        """Return a session whose log is open."""
+        return OwnedHere(session_id, self.ownership.open_log(session_id, self.path(session_id)))
 
 
 class OwnedHere:
@@ -156,23 +156,19 @@ async def test_a_new_session_is_registered_in_the_fleet_with_its_first_term(tmp_
 
 
 @fused
-async def test_a_session_that_the_fleet_cannot_know_of_is_refused(tmp_path: Path) -> None:
-    fleet = MemoryFleet()
-    node = OwningNode(fleet, tmp_path, "one")
-    await node.ownership.start("")
-    fleet.leases.is_away = True
-    with pytest.raises(FleetError):
-        await node.ownership.opened(node.open("s"))
-
-
-@fused
-async def test_a_session_with_a_live_owner_is_not_taken_over(tmp_path: Path) -> None:
+async def test_a_session_of_a_live_owner_or_one_that_the_fleet_cannot_know_of_is_refused(
+    tmp_path: Path,
+) -> None:
     fleet = MemoryFleet()
     await begun(OwningNode(fleet, tmp_path, "one"))
     two = OwningNode(fleet, tmp_path, "two")
     with pytest.raises(LogOwnedError):
         await two.ownership.start("s")
     assert not two.has_file("s")
+    await two.ownership.start("")
+    fleet.leases.is_away = True
+    with pytest.raises(FleetError):
+        await two.ownership.opened(two.open("new"))
 
 
 @pytest.mark.parametrize("workspace", ["", "team"])

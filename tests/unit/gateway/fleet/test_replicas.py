@@ -25,14 +25,17 @@ from lastword.gateway.fleet.replicator import Replicator, claim
 from lastword.gateway.log import sqlite
 from lastword.gateway.log.session_log import session_log
 from tests.kit.fleet.faulty_store import FaultyStore, Listening
-from tests.kit.fleet.replica_rules import batch, entries_of
+from tests.kit.fleet.replica_in_memory import MemoryReplicaStore
+from tests.kit.fleet.replica_rules import RULES, batch, entries_of
 from tests.kit.gateway.entries_made import ask, out, said, told
-from tests.kit.patience import FUSE_SECONDS, fused_with
+from tests.kit.patience import FUSE_SECONDS, fused, fused_with
+from tests.kit.rows import every
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
     from lastword.gateway.fleet.replicated_log import ReplicatedLog
+    from lastword.gateway.fleet.streams import Streams
     from lastword.gateway.log.entries import LogEntry
 
 SESSION = "s1"
@@ -79,17 +82,6 @@ class Node:
         """Wait until all is replicated."""
         async with asyncio.timeout(FUSE_SECONDS):
             await self.replicator.settled()
-
-
-def store_of(story: Callable[[FaultyStore, Path], Awaitable[None]], folder: Path) -> FaultyStore:
-    store = FaultyStore()
-
-    async def play() -> None:
-        async with asyncio.timeout(FUSE_SECONDS):
-            await story(store, folder)
-
-    asyncio.run(play())
-    return store
 
 
 played = fused_with(FaultyStore)
@@ -424,19 +416,17 @@ async def test_a_stream_without_its_end_is_not_taken_over(
         await open_claimed(node.path, node.publishing((far, far)), {})
 
 
-def test_a_claim_counts_although_its_answer_is_lost_and_another_nodes_does_not(
-    tmp_path: Path,
+@played
+async def test_a_claim_counts_although_its_answer_is_lost_and_another_nodes_does_not(
+    store: FaultyStore,
 ) -> None:
-    async def story(store: FaultyStore, _: Path) -> None:
-        store.loses_answers, store.unreadable = 1, 1
-        store.faults += [FencedError("another under way"), NotStoredError("no leader")]
-        claimed = await claim(store, SESSION, EMPTY, "a")
-        assert (claimed.term, claimed.node) == (1, "a")
-        assert await store.last(SESSION) == claimed
-        with pytest.raises(FencedError):
-            await claim(store, SESSION, EMPTY, "b")
-
-    store_of(story, tmp_path)
+    store.loses_answers, store.unreadable = 1, 1
+    store.faults += [FencedError("another under way"), NotStoredError("no leader")]
+    claimed = await claim(store, SESSION, EMPTY, "a")
+    assert (claimed.term, claimed.node) == (1, "a")
+    assert await store.last(SESSION) == claimed
+    with pytest.raises(FencedError):
+        await claim(store, SESSION, EMPTY, "b")
 
 
 @played
@@ -493,3 +483,11 @@ async def test_a_closed_log_waits_for_nothing(store: FaultyStore, tmp_path: Path
     log.append([out()])
     log.close()
     assert not await node.replicator.settled()
+
+
+@every("rule", RULES)
+@fused
+async def test_replicas_in_memory_keep_what_every_store_keeps(
+    rule: Callable[[Streams, str], Awaitable[None]],
+) -> None:
+    await rule(MemoryReplicaStore(), "session")

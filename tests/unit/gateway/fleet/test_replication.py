@@ -46,48 +46,27 @@ def end_at(last: int, *, sequence: int = 9) -> StreamEnd:
     return replace(CLAIMED, sequence=sequence, last=last)
 
 
-def only(effects: list[Effect], kind: type[Effect]) -> Effect:
-    """The one effect of a kind."""
-    (end,) = [each for each in effects if isinstance(each, kind)]
-    return end
-
-
-def test_entries_become_visible_once_they_are_stored() -> None:
-    replication = idle()
-    assert replication.committed(12, 1.0) == [Publish(10, 12, CLAIMED, with_state=False)]
-    assert replication.stored(end_at(12), 1.1) == [Visible(12)]
-
-
 def test_an_inherited_tail_is_published_first_with_the_state() -> None:
     replication = Replication(CLAIMED, INHERITED, committed=15, now=0.0)
     assert replication.begin(0.0) == [Publish(10, 15, CLAIMED, with_state=True)]
 
 
-def test_only_one_publication_is_in_flight() -> None:
+def test_one_publication_is_in_flight_and_what_came_meanwhile_follows() -> None:
     replication = idle()
-    replication.committed(11, 1.0)
-    assert replication.committed(12, 1.0) == []
+    assert replication.committed(30, 1.0) == [Publish(10, 30, CLAIMED, with_state=False)]
+    assert replication.committed(32, 1.0) == []
     assert replication.state_changed(1.0) == []
-    effects = replication.stored(end_at(11), 1.1)
-    assert effects == [Visible(11), Publish(11, 12, end_at(11), with_state=True)]
-
-
-def test_a_batch_that_ends_before_the_committed_entries_is_followed_by_the_rest() -> None:
-    replication = idle()
-    replication.committed(30, 1.0)
     effects = replication.stored(end_at(20), 1.1)
-    assert effects == [Visible(20), Publish(20, 30, end_at(20), with_state=False)]
+    assert effects == [Visible(20), Publish(20, 32, end_at(20), with_state=True)]
+    assert replication.stored(end_at(32), 1.2) == [Visible(32)]
 
 
-def test_a_changed_fact_is_stored_without_entries() -> None:
-    assert idle().state_changed(1.0) == [Publish(10, 10, CLAIMED, with_state=True)]
-
-
-def test_a_fact_that_changes_while_the_state_is_being_stored_is_stored_again() -> None:
+def test_a_changed_fact_is_stored_without_entries_and_again_if_it_changes_meanwhile() -> None:
     replication = idle()
-    replication.state_changed(1.0)
+    state = Publish(10, 10, CLAIMED, with_state=True)
+    assert replication.state_changed(1.0) == [state]
     assert replication.state_changed(1.1) == []
-    assert replication.stored(CLAIMED, 1.2) == [Publish(10, 10, CLAIMED, with_state=True)]
+    assert replication.stored(CLAIMED, 1.2) == [state]
 
 
 def test_the_state_is_not_stored_before_entries_that_it_already_counts() -> None:
@@ -105,9 +84,7 @@ def test_the_state_is_stored_again_after_many_entries() -> None:
     replication = idle()
     replication.committed(10 + STATE_ENTRIES + 5, 1.0)
     effects = replication.stored(end_at(10 + STATE_ENTRIES), 1.1)
-    publish = only(effects, Publish)
-    assert isinstance(publish, Publish)
-    assert publish.with_state
+    assert [each.with_state for each in effects if isinstance(each, Publish)] == [True]
 
 
 @pytest.mark.parametrize("fails", ["refused", "unknown"])
@@ -119,19 +96,21 @@ def test_the_stream_is_read_before_anything_is_published_again(fails: str) -> No
     assert replication.end_read(CLAIMED, 2.1) == [Publish(10, 13, CLAIMED, with_state=False)]
 
 
-def test_a_batch_with_a_lost_acknowledgement_is_not_published_again() -> None:
+@pytest.mark.parametrize(
+    ("last", "effects"),
+    [
+        (12, [Visible(12)]),
+        (11, [Visible(11), Publish(11, 12, end_at(11), with_state=False)]),
+    ],
+    ids=["all", "a part"],
+)
+def test_what_is_stored_without_an_acknowledgement_is_not_published_again(
+    last: int, effects: list[Effect]
+) -> None:
     replication = idle()
     replication.committed(12, 1.0)
     replication.unknown(2.0)
-    assert replication.end_read(end_at(12), 2.1) == [Visible(12)]
-
-
-def test_a_part_of_a_batch_that_is_stored_is_not_published_again() -> None:
-    replication = idle()
-    replication.committed(12, 1.0)
-    replication.unknown(2.0)
-    effects = replication.end_read(end_at(11), 2.1)
-    assert effects == [Visible(11), Publish(11, 12, end_at(11), with_state=False)]
+    assert replication.end_read(end_at(last), 2.1) == effects
 
 
 def test_a_state_with_an_unknown_outcome_is_stored_again() -> None:
@@ -140,11 +119,12 @@ def test_a_state_with_an_unknown_outcome_is_stored_again() -> None:
     assert replication.end_read(CLAIMED, 2.1) == [Publish(10, 10, CLAIMED, with_state=True)]
 
 
-def test_a_newer_term_fences() -> None:
+@pytest.mark.parametrize("term", [3, 4])
+def test_the_same_or_a_newer_term_of_another_node_fences(term: int) -> None:
     replication = idle()
     replication.committed(12, 1.0)
     replication.refused(1.1)
-    theirs = StreamEnd(sequence=9, term=4, node="other", epoch="e", last=10)
+    theirs = replace(CLAIMED, sequence=9, term=term, node="other")
     assert replication.end_read(theirs, 1.2) == [Fenced(theirs, 10)]
     assert replication.is_fenced
     assert replication.committed(13, 1.3) == []
@@ -153,13 +133,6 @@ def test_a_newer_term_fences() -> None:
     assert replication.unknown(1.3) == []
     assert replication.handle_timeout(99.0) == []
     assert replication.next_timeout() is None
-
-
-def test_the_same_term_of_another_node_fences_too() -> None:
-    replication = idle()
-    replication.connected()
-    theirs = replace(CLAIMED, node="other")
-    assert replication.end_read(theirs, 1.0) == [Fenced(theirs, 10)]
 
 
 def test_entries_that_the_broker_lost_are_published_again_from_its_last() -> None:
@@ -173,23 +146,19 @@ def test_entries_that_the_broker_lost_are_published_again_from_its_last() -> Non
     assert replication.stored(end_at(15), 1.5) == [Visible(15)]
 
 
-def test_a_lost_claim_is_made_again_in_a_new_term() -> None:
-    replication = idle()
-    replication.committed(12, 1.0)
-    replication.refused(1.1)
-    mine = replace(INHERITED, term=3, node="mine")
-    assert replication.end_read(INHERITED, 1.2) == [Claim(mine)]
-    claimed = replace(mine, sequence=9, term=4)
-    assert replication.stored(claimed, 1.3) == [Publish(10, 12, claimed, with_state=False)]
-
-
-def test_a_deleted_stream_is_published_again_from_the_first_entry() -> None:
+@pytest.mark.parametrize(
+    ("end", "after"), [(INHERITED, 10), (EMPTY, 0)], ids=["a lost claim", "a deleted stream"]
+)
+def test_a_claim_that_the_broker_lost_is_made_again_in_a_new_term(
+    end: StreamEnd, after: int
+) -> None:
     replication = idle()
     replication.connected()
-    mine = StreamEnd(term=3, node="mine")
-    assert replication.end_read(EMPTY, 1.0) == [Claim(mine)]
-    claimed = replace(mine, sequence=1, term=4)
-    assert replication.stored(claimed, 1.1) == [Publish(0, 10, claimed, with_state=False)]
+    mine = replace(end, term=3, node="mine")
+    assert replication.end_read(end, 1.0) == [Claim(mine)]
+    replication.committed(12, 1.0)
+    claimed = replace(mine, sequence=9, term=4)
+    assert replication.stored(claimed, 1.1) == [Publish(after, 12, claimed, with_state=False)]
 
 
 @pytest.mark.parametrize(
