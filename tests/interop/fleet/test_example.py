@@ -8,12 +8,9 @@ file. Ports and paths alone are others.
 from __future__ import annotations
 
 import json
-import re
-import shutil
-import socket
-import subprocess
 from contextlib import ExitStack, closing
-from typing import TYPE_CHECKING, Any, Self
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
 
 import pytest
 import yaml
@@ -23,12 +20,9 @@ from lastword.gateway.fleet.key import TOKENS, FleetKey
 from lastword.gateway.front.tokens import Grant, Keeper
 from lastword.gateway.viewing.reader import Role
 from tests.interop.fleet.playing import says
-from tests.kit.fleet.example import EXAMPLE, ExampleCluster, prepared, replaced
-from tests.kit.fleet.servers import free_port
+from tests.kit.fleet.example import EXAMPLE, ExampleCluster, nginx, options_in, prepared, replaced
 from tests.kit.gateway.serving import Gateway, agent, until
 from tests.kit.gateway.viewing import TYPED, ViewerClient
-from tests.kit.installs import give_up
-from tests.kit.patience import FUSE_SECONDS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -46,13 +40,7 @@ TALKS: dict[str, Any] = {
 class ExampleGateway(Gateway):
     def __init__(self, folder: Path, name: str, secrets: Path) -> None:
         """Start it with the words of the compose file, and a scripted agent in opencode's place."""
-        words = [
-            re.sub(r"\$\{\w+:-([^}]*)\}", r"\1", word)
-            for word in COMPOSE["services"][name]["command"]
-        ]
-        options = words[: words.index("--")]
-        for placed in ("--listen", "--root"):
-            del options[options.index(placed) : options.index(placed) + 2]
+        options = options_in(COMPOSE["services"][name])
         options[options.index("--proxy-address") + 1] = "127.0.0.1"
         self._keeper = Keeper(FleetKey.at(str(secrets / "fleet.key")).derived(TOKENS))
         work = folder / "work"
@@ -66,44 +54,6 @@ class ExampleGateway(Gateway):
     def token(self, *, role: Role = Role.CONTROLLER, session: str = "", expires: int = 0) -> str:
         """A token, which every gateway of the fleet accepts."""
         return self._keeper.token(Grant(role, session, expires))
-
-
-class Proxy:
-    """Nginx in front of both gateways; to a viewer it looks as a gateway does."""
-
-    def __init__(self, folder: Path, gateways: list[ExampleGateway]) -> None:
-        program = shutil.which("nginx") or shutil.which("nginx", path="/usr/sbin")
-        if program is None:
-            give_up("nginx is not on PATH.")
-        self.port = free_port()
-        self.url = f"wss://localhost:{self.port}/acp"
-        here = [
-            ("listen 8443 ", f"listen 127.0.0.1:{self.port} "),
-            *(
-                (f"{a}:7780 ", f"127.0.0.1:{g.port} ")
-                for a, g in zip(ADDRESSES, gateways, strict=True)
-            ),
-            ("/run/secrets/", f"{folder}/secrets/"),
-            (" /tmp/nginx", f" {folder}/nginx"),
-        ]
-        path = folder / "nginx.conf"
-        path.write_text(replaced((EXAMPLE / "nginx.conf").read_text(encoding="utf-8"), here))
-        self._command = [program, "-p", str(folder), "-c", str(path), "-g", "daemon off;"]
-        tested = subprocess.run([*self._command, "-t"], capture_output=True, text=True, check=False)
-        assert tested.returncode == 0, tested.stderr
-
-    def __enter__(self) -> Self:
-        self._process = subprocess.Popen(self._command, stderr=subprocess.DEVNULL)
-        until("nginx serves", self._answers)
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._process.terminate()
-        self._process.wait(FUSE_SECONDS)
-
-    def _answers(self) -> bool:
-        with socket.socket() as probe:
-            return probe.connect_ex(("127.0.0.1", self.port)) == 0
 
 
 @pytest.fixture
@@ -121,17 +71,9 @@ def gateways(tmp_path: Path) -> Iterator[list[ExampleGateway]]:
         yield [stack.enter_context(closing(gateway)) for gateway in started]
 
 
-@pytest.fixture
-def proxy(
-    tmp_path: Path, gateways: list[ExampleGateway], monkeypatch: pytest.MonkeyPatch
-) -> Iterator[Proxy]:
-    monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "secrets" / "tls.crt"))
-    with Proxy(tmp_path, gateways) as started:
-        yield started
-
-
-def through(proxy: Proxy, token: str, **how: Any) -> ViewerClient:
+def through(port: int, token: str, **how: Any) -> ViewerClient:
     """A viewer through nginx, once that has a gateway for it."""
+    proxy = SimpleNamespace(url=f"wss://localhost:{port}/acp")
 
     def connected() -> ViewerClient | None:
         try:
@@ -144,26 +86,30 @@ def through(proxy: Proxy, token: str, **how: Any) -> ViewerClient:
 
 
 def test_a_viewer_comes_back_through_nginx_at_the_other_gateway_and_misses_nothing(
-    gateways: list[ExampleGateway], proxy: Proxy
+    gateways: list[ExampleGateway], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "secrets" / "tls.crt"))
     one, two = gateways
     with ViewerClient(one, capabilities=TYPED) as opener:
         session = opener.new(one.root)
-    two.kill()
-    viewer = through(proxy, one.token())  # nginx has nobody else to send it to
-    place = viewer.load(session, one.root)["_meta"]["lastword"]
-    assert viewer.answer(viewer.prompt(session))["result"]["stopReason"] == "end_turn"
-    viewer.find(says("The first."))
-    two.start()
-    one.kill()
-    assert viewer.closed()[0] == 1006
-    after = {"epoch": place["epoch"], "seq": max(viewer.seqs())}
-    with through(proxy, two.token(), known=viewer.known) as back:
-        one.start()
-        back.load(session, one.root, _meta={"lastword": {"after": after}})
-        go = {"sessionId": session, "prompt": [{"type": "text", "text": "go"}]}
-        # A number that the viewer has not used: the same one would be the same prompt.
-        prompt = back.request("session/prompt", go, id_=100)
-        assert back.answer(prompt)["result"]["stopReason"] == "end_turn"
-        back.find(says("The first."))  # the agent has begun anew
-        assert min(back.seqs()) == after["seq"] + 1
+    upstreams = zip(ADDRESSES, gateways, strict=True)
+    here = ((f"{address}:7780 ", f"127.0.0.1:{each.port} ") for address, each in upstreams)
+    with nginx(tmp_path, EXAMPLE, *here) as port:
+        two.kill()
+        viewer = through(port, one.token())  # nginx has nobody else to send it to
+        place = viewer.load(session, one.root)["_meta"]["lastword"]
+        assert viewer.answer(viewer.prompt(session))["result"]["stopReason"] == "end_turn"
+        viewer.find(says("The first."))
+        two.start()
+        one.kill()
+        assert viewer.closed()[0] == 1006
+        after = {"epoch": place["epoch"], "seq": max(viewer.seqs())}
+        with through(port, two.token(), known=viewer.known) as back:
+            one.start()
+            back.load(session, one.root, _meta={"lastword": {"after": after}})
+            go = {"sessionId": session, "prompt": [{"type": "text", "text": "go"}]}
+            # A number that the viewer has not used: the same one would be the same prompt.
+            prompt = back.request("session/prompt", go, id_=100)
+            assert back.answer(prompt)["result"]["stopReason"] == "end_turn"
+            back.find(says("The first."))  # the agent has begun anew
+            assert min(back.seqs()) == after["seq"] + 1

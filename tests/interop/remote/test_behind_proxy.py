@@ -10,8 +10,6 @@ from __future__ import annotations
 import contextlib
 import os
 import re
-import shutil
-import socket
 import ssl
 import subprocess
 import sys
@@ -30,9 +28,9 @@ from lastword.kit.provider.server import DEAD_END, Provider, Target
 from tests.interop.agents_registry import AGENTS
 from tests.interop.otel.conftest import HERE as OTEL
 from tests.interop.otel.conftest import Receiver
-from tests.kit.fleet.servers import free_port
-from tests.kit.gateway.serving import Gateway, until
-from tests.kit.installs import give_up, require_packages
+from tests.kit.fleet.example import nginx, options_in, prepared
+from tests.kit.gateway.serving import Gateway
+from tests.kit.installs import require_packages
 from tests.kit.patience import FUSE_SECONDS
 from tests.kit.places import ROOT, SOURCE
 from tests.kit.programs import run_program
@@ -43,19 +41,6 @@ if TYPE_CHECKING:
 HERE = Path(__file__).resolve().parent
 EXAMPLE = ROOT / "examples" / "gateway"
 COMPOSE = yaml.safe_load((EXAMPLE / "compose.yaml").read_text(encoding="utf-8"))
-
-
-def options(collector: str) -> list[str]:
-    """The gateway's options in the compose file, but for those that name this place."""
-    words = [
-        re.sub(r"\$\{\w+:-([^}]*)\}", r"\1", w) for w in COMPOSE["services"]["gateway"]["command"]
-    ]
-    before = words[: words.index("--")]
-    for placed in ("--listen", "--root"):
-        at = before.index(placed)
-        del before[at : at + 2]
-    assert words[words.index("--") :] == ["--", "opencode", "acp"]
-    return [word.replace("http://collector:4318", collector) for word in before]
 
 
 class Deployed:
@@ -88,38 +73,17 @@ class Deployed:
         )
 
 
-def nginx_of(folder: Path, port: int, upstream: int) -> list[str]:
-    """Nginx with the example's file, at other ports and with another folder for the secrets."""
-    program = shutil.which("nginx") or shutil.which("nginx", path="/usr/sbin")
-    if program is None:
-        give_up("nginx is not on PATH.")
-    text = (EXAMPLE / "nginx.conf").read_text(encoding="utf-8")
-    for named, here in (
-        ("listen 8443 ", f"listen 127.0.0.1:{port} "),
-        ("server 127.0.0.1:7780;", f"server 127.0.0.1:{upstream};"),
-        ("/run/secrets/", f"{folder}/secrets/"),
-        (" /tmp/nginx", f" {folder}/nginx"),
-    ):
-        assert named in text
-        text = text.replace(named, here)
-    (folder / "nginx.conf").write_text(text, encoding="utf-8")
-    return [program, "-p", str(folder), "-c", str(folder / "nginx.conf"), "-g", "daemon off;"]
-
-
-def prepared(folder: Path) -> Path:
-    """Have the example's own script make its secrets in a folder."""
-    shutil.copy(EXAMPLE / "prepare", folder)
-    subprocess.run(["sh", str(folder / "prepare"), "localhost", "a key"], check=True)
-    made = {each.name for each in (folder / "secrets").iterdir()}
+def secrets_in(folder: Path) -> Path:
+    made = prepared(folder, EXAMPLE)
     named = {secret["file"].removeprefix("./secrets/") for secret in COMPOSE["secrets"].values()}
-    assert made == named
+    assert {each.name for each in made.iterdir()} == named
     return folder
 
 
 @pytest.fixture(scope="module")
 def deployed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Deployed]:
     """Opencode behind the gateway behind nginx, whose metrics go to nobody."""
-    with deploy(prepared(tmp_path_factory.mktemp("deployed")), {}) as found:
+    with deploy(secrets_in(tmp_path_factory.mktemp("deployed")), {}) as found:
         yield found
 
 
@@ -132,30 +96,14 @@ def deploy(folder: Path, more: dict[str, str]) -> Iterator[Deployed]:
         target = Target(provider.url, f"{provider.url}/v1")
         kept = {k: v for k, v in program.environment(target, home).items() if "OTEL_" not in k}
         environment = kept | {"PYTHONPATH": str(SOURCE)} | more
-        words = options(more.get("OTEL_EXPORTER_OTLP_ENDPOINT", DEAD_END))
+        service = COMPOSE["services"]["gateway"]
+        assert service["command"][-3:] == ["--", "opencode", "acp"]
+        collector = more.get("OTEL_EXPORTER_OTLP_ENDPOINT", DEAD_END)
+        words = [w.replace("http://collector:4318", collector) for w in options_in(service)]
         gateway = Gateway(folder, program.command(work), *words, environment=environment)
-        port = free_port()
-        command = nginx_of(folder, port, gateway.port)
-        try:
-            tested = subprocess.run([*command, "-t"], capture_output=True, text=True, check=False)
-            assert tested.returncode == 0, tested.stderr
-            with (
-                (folder / "nginx.log").open("wb") as log,
-                subprocess.Popen(command, stderr=log) as nginx,
-            ):
-                try:
-                    found = Deployed(gateway, port, folder / "secrets" / "tls.crt")
-                    until("nginx serves", lambda: _answers(port))
-                    yield found
-                finally:
-                    nginx.terminate()
-        finally:
-            gateway.close()
-
-
-def _answers(port: int) -> bool:
-    with socket.socket() as probe:
-        return probe.connect_ex(("127.0.0.1", port)) == 0
+        upstream = ("server 127.0.0.1:7780;", f"server 127.0.0.1:{gateway.port};")
+        with contextlib.closing(gateway), nginx(folder, EXAMPLE, upstream) as port:
+            yield Deployed(gateway, port, folder / "secrets" / "tls.crt")
 
 
 def converse(deployed: Deployed, transport: str) -> list[dict[str, Any]]:
@@ -233,7 +181,7 @@ def test_the_collector_gets_the_metrics_under_their_names(tmp_path: Path) -> Non
             "PYTHONPATH": os.pathsep.join((str(SOURCE), site.stdout.strip())),
         }
         del sent_to["OPENCODE_CONFIG"]
-        with deploy(prepared(tmp_path), sent_to) as deployed:
+        with deploy(secrets_in(tmp_path), sent_to) as deployed:
             converse(deployed, "ws")
             attached = receiver.expect_point(
                 "lastword.gateway.attach.duration", lastword_method="session/new"

@@ -1,31 +1,78 @@
-"""The servers of `examples/fleet` as processes: its configuration, at ports of loopback.
+"""The pieces of the examples as processes: their configurations, at ports of loopback.
 
-Owns what is replaced in `nats.conf` for that: addresses, and the paths of containers.
+Owns what is replaced in the files for that: addresses, and the paths of containers.
 """
 
 from __future__ import annotations
 
+import contextlib
 import re
 import shutil
+import socket
 import subprocess
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from tests.kit.fleet.servers import Cluster, Server
+from tests.kit.fleet.servers import Cluster, Server, free_port
+from tests.kit.gateway.serving import until
+from tests.kit.installs import give_up
 from tests.kit.places import ROOT
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
 
 EXAMPLE = ROOT / "examples" / "fleet"
 NAMES = ("nats-0", "nats-1", "nats-2")
 
 
-def prepared(folder: Path) -> Path:
-    """Return the folder of secrets that the example's own script makes in a folder."""
-    shutil.copy(EXAMPLE / "prepare", folder)
+def prepared(folder: Path, example: Path = EXAMPLE) -> Path:
+    """Return the folder of secrets that an example's own script makes in a folder."""
+    shutil.copy(example / "prepare", folder)
     subprocess.run(["sh", folder / "prepare", "localhost", "a key"], check=True)
     return folder / "secrets"
+
+
+def options_in(service: dict[str, Any]) -> list[str]:
+    """A gateway's options in a compose file, but for those that name a place there."""
+    words = [re.sub(r"\$\{\w+:-([^}]*)\}", r"\1", word) for word in service["command"]]
+    options = words[: words.index("--")]
+    for placed in ("--listen", "--root"):
+        del options[options.index(placed) : options.index(placed) + 2]
+    return options
+
+
+@contextlib.contextmanager
+def nginx(folder: Path, example: Path, *upstreams: tuple[str, str]) -> Iterator[int]:
+    """Nginx with an example's file, before what takes the place of its upstreams; gives its port.
+
+    The folder is the one of `prepared`.
+    """
+    program = shutil.which("nginx") or shutil.which("nginx", path="/usr/sbin")
+    if program is None:
+        give_up("nginx is not on PATH.")
+    port = free_port()
+    here = [
+        ("listen 8443 ", f"listen 127.0.0.1:{port} "),
+        ("/run/secrets/", f"{folder}/secrets/"),
+        (" /tmp/nginx", f" {folder}/nginx"),
+        *upstreams,
+    ]
+    path = folder / "nginx.conf"
+    path.write_text(replaced((example / "nginx.conf").read_text(encoding="utf-8"), here))
+    command = [program, "-p", str(folder), "-c", str(path), "-g", "daemon off;"]
+    tested = subprocess.run([*command, "-t"], capture_output=True, text=True, check=False)
+    assert tested.returncode == 0, tested.stderr
+
+    def serves() -> bool:
+        with socket.socket() as probe:
+            return probe.connect_ex(("127.0.0.1", port)) == 0
+
+    with subprocess.Popen(command, stderr=subprocess.DEVNULL) as process:
+        try:
+            until("nginx serves", serves)
+            yield port
+        finally:
+            process.terminate()
 
 
 def replaced(text: str, pairs: Sequence[tuple[str, str]]) -> str:
