@@ -16,6 +16,7 @@ from lastword.cli.gateway.options import WORDS, parser, read
 from lastword.gateway.fleet import records
 from lastword.gateway.fleet.key import FleetKey
 from lastword.gateway.fleet.start import STREAMS
+from tests.kit.fleet.example import EXAMPLE, NAMES, prepared
 from tests.kit.places import ROOT
 from tests.kit.programs import run_program
 
@@ -24,28 +25,21 @@ if TYPE_CHECKING:
 
     from lastword.gateway.settings.values import GatewaySettings
 
-FOLDER = ROOT / "examples" / "fleet"
-README = (FOLDER / "README.md").read_text(encoding="utf-8")
-COMPOSE: dict[str, Any] = yaml.safe_load((FOLDER / "compose.yaml").read_text(encoding="utf-8"))
+README = (EXAMPLE / "README.md").read_text(encoding="utf-8")
+COMPOSE: dict[str, Any] = yaml.safe_load((EXAMPLE / "compose.yaml").read_text(encoding="utf-8"))
 SERVICES: dict[str, Any] = COMPOSE["services"]
-NATS = (FOLDER / "nats.conf").read_text(encoding="utf-8")
-NGINX = (FOLDER / "nginx.conf").read_text(encoding="utf-8")
+NATS = (EXAMPLE / "nats.conf").read_text(encoding="utf-8")
+NGINX = (EXAMPLE / "nginx.conf").read_text(encoding="utf-8")
 GATEWAYS = ("gateway-1", "gateway-2")
-SERVERS = ("nats-0", "nats-1", "nats-2")
 OBJECTS: dict[tuple[str, str], Any] = {
     (each["kind"], each["metadata"]["name"]): each
-    for each in yaml.safe_load_all((FOLDER / "kubernetes.yaml").read_text(encoding="utf-8"))
+    for each in yaml.safe_load_all((EXAMPLE / "kubernetes.yaml").read_text(encoding="utf-8"))
 }
 
 
 @pytest.fixture(scope="module")
 def secrets(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of secrets that the example's own script makes."""
-    folder = tmp_path_factory.mktemp("fleet")
-    script = folder / "prepare"
-    script.write_bytes((FOLDER / "prepare").read_bytes())
-    subprocess.run(["sh", script, "localhost", "a key"], check=True)
-    return folder / "secrets"
+    return prepared(tmp_path_factory.mktemp("fleet"))
 
 
 def pod_of(name: str) -> dict[str, Any]:
@@ -125,15 +119,15 @@ def test_the_gateways_reach_each_server_by_the_name_in_its_certificate(
     fleet = in_kubernetes(secrets, monkeypatch).holder.fleet
     assert fleet is not None
     named = [re.fullmatch(r"tls://gateway:(\w+)@([\w.-]+):4222", url) for url in fleet.urls]
-    assert [match and match[2] for match in named] == [f"{server}.nats" for server in SERVERS]
+    assert [match and match[2] for match in named] == [f"{server}.nats" for server in NAMES]
     passwords = (secrets / "passwords.conf").read_text()
     assert all(match and f'gateway_password: "{match[1]}"' in passwords for match in named)
-    assert re.findall(r"nats-route://(\S+):6222", NATS) == [f"{server}.nats" for server in SERVERS]
-    for server in SERVERS:
+    assert re.findall(r"nats-route://(\S+):6222", NATS) == [f"{server}.nats" for server in NAMES]
+    for server in NAMES:
         assert SERVICES[server]["networks"]["broker"]["aliases"] == [f"{server}.nats"]
         assert SERVICES[server]["environment"] == {"NATS_NAME": server}
     stateful = OBJECTS["StatefulSet", "nats"]
-    assert (stateful["metadata"]["name"], stateful["spec"]["replicas"]) == ("nats", len(SERVERS))
+    assert (stateful["metadata"]["name"], stateful["spec"]["replicas"]) == ("nats", len(NAMES))
     assert stateful["spec"]["serviceName"] == "nats"
     assert OBJECTS["Service", "nats"]["spec"]["clusterIP"] == "None"
     subject = run_program(
@@ -144,12 +138,11 @@ def test_the_gateways_reach_each_server_by_the_name_in_its_certificate(
     subprocess.run(verify, check=True, capture_output=True)
 
 
-def test_one_key_is_generated_and_kept_at_the_next_run(secrets: Path) -> None:
-    key = FleetKey.at(str(secrets / "fleet.key"))
+def test_the_secrets_are_generated_once_and_nobody_elses(secrets: Path) -> None:
     before = {file.name: file.read_bytes() for file in secrets.iterdir()}
+    assert FleetKey.at(str(secrets / "fleet.key"))
     subprocess.run(["sh", secrets.parent / "prepare", "localhost", "a key"], check=True)
     assert {file.name: file.read_bytes() for file in secrets.iterdir()} == before
-    assert key.derived("a purpose") == FleetKey.at(str(secrets / "fleet.key")).derived("a purpose")
     assert all(file.stat().st_mode & 0o077 == 0 for file in secrets.iterdir())
 
 
@@ -232,7 +225,7 @@ def test_the_proxy_outwaits_every_silence_and_buffers_nothing() -> None:
 def test_both_files_use_the_version_of_the_server_that_the_tests_use() -> None:
     go = (ROOT / "tests" / "kit" / "fleet" / "nats_server" / "go.mod").read_text()
     (version,) = re.findall(r"nats-server/v2 v(\S+)", go)
-    images = {SERVICES[server]["image"] for server in SERVERS}
+    images = {SERVICES[server]["image"] for server in NAMES}
     images |= {each["image"] for each in containers_of("nats")}
     assert images == {f"nats:{version}-alpine"}
 

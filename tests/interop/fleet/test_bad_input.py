@@ -27,7 +27,7 @@ from lastword.gateway.fleet.start import prepare
 from tests.kit.fleet.connected import KEY, KEY_BYTES, connected, node
 from tests.kit.fleet.servers import PASSWORD, Cluster, Server, free_port
 from tests.kit.gateway.serving import GATEWAY, until
-from tests.kit.patience import FUSE_SECONDS, patient
+from tests.kit.patience import FUSE_SECONDS, fused, patient
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -202,21 +202,19 @@ def _clients(server: Server) -> int:
     return int(server.report("connz").get("num_connections", 0))
 
 
-def test_a_start_waits_while_a_stream_elects_its_leader(cluster: Cluster) -> None:
-    async def play() -> None:
-        async with connected(cluster.urls) as broker:
-            store, failures = broker.store, [NotStoredError("no NATS server has the stream now")]
+@fused
+async def test_a_start_waits_while_a_stream_elects_its_leader(cluster: Cluster) -> None:
+    async with connected(cluster.urls) as broker:
+        store, failures = broker.store, [NotStoredError("no NATS server has the stream now")]
 
-            async def stored(*message: Any, **how: Any) -> int:
-                if failures:
-                    raise failures.pop()
-                return await store(*message, **how)
+        async def stored(*message: Any, **how: Any) -> int:
+            if failures:
+                raise failures.pop()
+            return await store(*message, **how)
 
-            broker.store = stored  # type: ignore[method-assign]
-            await prepare(broker, Records(KEY), 3)
-            assert not failures
-
-    asyncio.run(play())
+        broker.store = stored  # type: ignore[method-assign]
+        await prepare(broker, Records(KEY), 3)
+        assert not failures
 
 
 def test_a_late_answer_is_not_taken_for_a_clock_that_is_ahead(

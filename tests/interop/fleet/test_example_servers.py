@@ -15,7 +15,7 @@ from nats.errors import NoRespondersError, NoServersError
 from nats.errors import TimeoutError as NoAnswerError
 
 from tests.kit.fleet.example import ExampleCluster, prepared
-from tests.kit.patience import FUSE_SECONDS
+from tests.kit.patience import FUSE_SECONDS, fused
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator
@@ -103,68 +103,61 @@ async def refusals(client: Client, count: int) -> bool:
     return len(refused) == count
 
 
-def test_a_client_without_tls_or_with_a_wrong_password_is_refused(
+@fused
+async def test_a_client_without_tls_or_with_a_wrong_password_is_refused(
     example: ExampleCluster, secrets: Path
 ) -> None:
-    async def play() -> None:
-        right = example.members[0].url_of("gateway")
-        trust = ssl.create_default_context(cafile=str(secrets / "ca.crt"))
-        for url, options in (
-            (right.replace("tls://", "nats://"), {}),
-            (right, {}),  # an authority that this machine does not know
-            (right.replace("gateway:", "gateway:not-"), {"tls": trust}),
-            (right.replace("gateway:", "monitor:"), {"tls": trust}),
-        ):
-            with pytest.raises((NoServersError, ssl.SSLError, nats.errors.Error)):
-                await nats.connect(url, allow_reconnect=False, max_reconnect_attempts=1, **options)
-
-    asyncio.run(play())
+    right = example.members[0].url_of("gateway")
+    trust = ssl.create_default_context(cafile=str(secrets / "ca.crt"))
+    for url, options in (
+        (right.replace("tls://", "nats://"), {}),
+        (right, {}),  # an authority that this machine does not know
+        (right.replace("gateway:", "gateway:not-"), {"tls": trust}),
+        (right.replace("gateway:", "monitor:"), {"tls": trust}),
+    ):
+        with pytest.raises((NoServersError, ssl.SSLError, nats.errors.Error)):
+            await nats.connect(url, allow_reconnect=False, max_reconnect_attempts=1, **options)
 
 
-def test_each_user_may_do_its_work_and_nothing_else(example: ExampleCluster, secrets: Path) -> None:
-    async def monitor() -> None:
-        async with user(example, secrets, "monitor") as client:
-            found = await ask(client, "STREAM.INFO.LW0")
-            assert found["state"]["messages"] == 1
-            assert found["cluster"]["leader"] in {server.name for server in example.servers}
-            await unanswered(
-                client,
-                ("STREAM.MSG.GET.LW0", {"seq": 1}),
-                ("DIRECT.GET.LW0", {"seq": 1}),
-                ("STREAM.PURGE.LW0", {}),
-                ("STREAM.DELETE.LW0", {}),
-                ("CONSUMER.CREATE.LW0", {"stream_name": "LW0", "config": {}}),
-                ("STREAM.SNAPSHOT.LW0", {"deliver_subject": "_INBOX_monitor.x"}),
-            )
-            await client.publish("lw.0.s.a.0", b"not mine")
-            for subject in ("lw.>", "_INBOX.>", ">", "$KV.>"):
-                await client.subscribe(subject)
-            assert await refusals(client, 11)
-            assert (await ask(client, "STREAM.INFO.LW0"))["state"]["messages"] == 1
-
-    async def gateway() -> None:
-        async with user(example, secrets, "gateway") as client:
-            subjects = ("STREAM.DELETE.LW0", "STREAM.SNAPSHOT.LW0", "STREAM.UPDATE.LW0")
-            await unanswered(client, *((subject, STREAM) for subject in subjects))
-            await client.publish("else.where", b"")
-            await client.subscribe("lw.>")
-            assert await refusals(client, 5)
-            found = await ask(client, "STREAM.MSG.GET.LW0", {"seq": 1})
-            assert found["message"]["subject"] == "lw.0.s.a.0"
-
-    async def backup() -> None:
-        async with user(example, secrets, "backup") as client:
-            parts = await client.subscribe("_INBOX_backup.archive")
-            request = {"deliver_subject": "_INBOX_backup.archive", "no_consumers": True}
-            found = await ask(client, "STREAM.SNAPSHOT.LW0", request)
-            assert found["state"]["messages"] == 1
-            part = await parts.next_msg(FUSE_SECONDS)
-            assert len(part.data) > 0
-            others = ("STREAM.DELETE.LW0", "STREAM.PURGE.LW0", "STREAM.MSG.GET.LW0")
-            await unanswered(client, *((subject, {"seq": 1}) for subject in others))
-
-    for play in (monitor, gateway, backup):
-        asyncio.run(play())
+@fused
+async def test_each_user_may_do_its_work_and_nothing_else(
+    example: ExampleCluster, secrets: Path
+) -> None:
+    async with user(example, secrets, "monitor") as client:
+        found = await ask(client, "STREAM.INFO.LW0")
+        assert found["state"]["messages"] == 1
+        assert found["cluster"]["leader"] in {server.name for server in example.servers}
+        await unanswered(
+            client,
+            ("STREAM.MSG.GET.LW0", {"seq": 1}),
+            ("DIRECT.GET.LW0", {"seq": 1}),
+            ("STREAM.PURGE.LW0", {}),
+            ("STREAM.DELETE.LW0", {}),
+            ("CONSUMER.CREATE.LW0", {"stream_name": "LW0", "config": {}}),
+            ("STREAM.SNAPSHOT.LW0", {"deliver_subject": "_INBOX_monitor.x"}),
+        )
+        await client.publish("lw.0.s.a.0", b"not mine")
+        for subject in ("lw.>", "_INBOX.>", ">", "$KV.>"):
+            await client.subscribe(subject)
+        assert await refusals(client, 11)
+        assert (await ask(client, "STREAM.INFO.LW0"))["state"]["messages"] == 1
+    async with user(example, secrets, "gateway") as client:
+        subjects = ("STREAM.DELETE.LW0", "STREAM.SNAPSHOT.LW0", "STREAM.UPDATE.LW0")
+        await unanswered(client, *((subject, STREAM) for subject in subjects))
+        await client.publish("else.where", b"")
+        await client.subscribe("lw.>")
+        assert await refusals(client, 5)
+        found = await ask(client, "STREAM.MSG.GET.LW0", {"seq": 1})
+        assert found["message"]["subject"] == "lw.0.s.a.0"
+    async with user(example, secrets, "backup") as client:
+        parts = await client.subscribe("_INBOX_backup.archive")
+        request = {"deliver_subject": "_INBOX_backup.archive", "no_consumers": True}
+        found = await ask(client, "STREAM.SNAPSHOT.LW0", request)
+        assert found["state"]["messages"] == 1
+        part = await parts.next_msg(FUSE_SECONDS)
+        assert len(part.data) > 0
+        others = ("STREAM.DELETE.LW0", "STREAM.PURGE.LW0", "STREAM.MSG.GET.LW0")
+        await unanswered(client, *((subject, {"seq": 1}) for subject in others))
 
 
 def test_the_servers_disks_hold_no_readable_conversation(

@@ -26,7 +26,7 @@ from tests.kit.fleet.faulty_store import Listening
 from tests.kit.fleet.leases_in_memory import owner as owner_record
 from tests.kit.fleet.replica_rules import RULES, entries_of
 from tests.kit.gateway.entries_made import ask, out
-from tests.kit.patience import FUSE_SECONDS
+from tests.kit.patience import fused
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -38,14 +38,6 @@ if TYPE_CHECKING:
     from tests.kit.fleet.servers import Cluster
 
 MEGABYTE = 1024 * 1024
-
-
-def played(cluster: Cluster, story: Callable[[Broker], Awaitable[None]]) -> None:
-    async def play() -> None:
-        async with asyncio.timeout(FUSE_SECONDS), connected(cluster.urls, replicas=3) as broker:
-            await story(broker)
-
-    asyncio.run(play())
 
 
 class Owner:
@@ -84,19 +76,22 @@ class Owner:
         return [entry.frame for _, entry in found]
 
 
-def test_the_rules_for_every_store_hold(cluster: Cluster) -> None:
-    async def play(broker: Broker) -> None:
+@fused
+async def test_the_rules_for_every_store_hold(cluster: Cluster) -> None:
+    async with connected(cluster.urls, replicas=3) as broker:
+
         async def keep(rule: Callable[[Streams, str], Awaitable[None]]) -> None:
             await rule(Streams(broker, KEY.derived(REPLICAS)), f"rules-{secrets.token_hex(4)}")
 
         await asyncio.gather(*map(keep, RULES))
 
-    played(cluster, play)
-
 
 @pytest.mark.parametrize("megabytes", [3, pytest.param(65, marks=pytest.mark.matrix)])
-def test_an_entry_larger_than_any_message_is_one_entry(cluster: Cluster, megabytes: int) -> None:
-    async def play(broker: Broker) -> None:
+@fused
+async def test_an_entry_larger_than_any_message_is_one_entry(
+    cluster: Cluster, megabytes: int
+) -> None:
+    async with connected(cluster.urls, replicas=3) as broker:
         store, session = Streams(broker, KEY.derived(REPLICAS)), f"large-{secrets.token_hex(4)}"
         large = out(text=secrets.token_hex(megabytes * MEGABYTE // 2))
         end = await store.claim(session, EMPTY, "a")
@@ -105,8 +100,6 @@ def test_an_entry_larger_than_any_message_is_one_entry(cluster: Cluster, megabyt
         assert [entry for _, entry in await entries_of(store, session, 0)] == [out(), large, out()]
         assert [entry for _, entry in await entries_of(store, session, 1)] == [large, out()]
         await store.forget(session)
-
-    played(cluster, play)
 
 
 async def read_of(store: Streams, session: str, count: int) -> list[LogEntry]:
@@ -117,10 +110,11 @@ async def read_of(store: Streams, session: str, count: int) -> list[LogEntry]:
             return entries
 
 
-def test_a_message_of_a_stranger_or_of_another_session_counts_as_missing(
+@fused
+async def test_a_message_of_a_stranger_or_of_another_session_counts_as_missing(
     cluster: Cluster,
 ) -> None:
-    async def play(broker: Broker) -> None:
+    async with connected(cluster.urls, replicas=3) as broker:
         store, session = Streams(broker, KEY.derived(REPLICAS)), f"forged-{secrets.token_hex(4)}"
         other = Streams(broker, FleetKey(bytes(32)).derived(REPLICAS))
         claimed = await store.claim(session, EMPTY, "a")
@@ -143,13 +137,12 @@ def test_a_message_of_a_stranger_or_of_another_session_counts_as_missing(
         await broker.store(Subjects.of(name_of(another)).bucket(1), copied.payload, own)
         assert await read_of(store, another, 0) == []
 
-    played(cluster, play)
 
-
-def test_a_killed_leader_delays_the_entries_and_loses_none(
+@fused
+async def test_a_killed_leader_delays_the_entries_and_loses_none(
     cluster: Cluster, tmp_path: Path
 ) -> None:
-    async def play(broker: Broker) -> None:
+    async with connected(cluster.urls, replicas=3) as broker:
         owner = Owner(broker, tmp_path)
         log = await owner.begin()
         stream = Subjects.of(name_of(owner.session)).stream
@@ -163,17 +156,16 @@ def test_a_killed_leader_delays_the_entries_and_loses_none(
         assert await owner.texts() == [out(text=f"{count}").frame for count in range(1, 61)]
         assert not owner.listening.fences
 
-    played(cluster, play)
 
-
-def test_a_full_stream_is_a_stall_with_the_servers_reason_until_there_is_room(
+@fused
+async def test_a_full_stream_is_a_stall_with_the_servers_reason_until_there_is_room(
     cluster: Cluster, tmp_path: Path
 ) -> None:
     async def limit(broker: Broker, stream: str, size: int) -> None:
         config: dict[str, Any] = (await broker.call(f"STREAM.INFO.{stream}"))["config"]
         await broker.call(f"STREAM.UPDATE.{stream}", config | {"max_bytes": size})
 
-    async def play(broker: Broker) -> None:
+    async with connected(cluster.urls, replicas=3) as broker:
         owner = Owner(broker, tmp_path)
         log = await owner.begin()
         stream = Subjects.of(name_of(owner.session)).stream
@@ -189,13 +181,12 @@ def test_a_full_stream_is_a_stall_with_the_servers_reason_until_there_is_room(
         assert log.head == 8
         assert await owner.texts() == [out(text="x" * MEGABYTE).frame] * 8
 
-    played(cluster, play)
 
-
-def test_trimming_a_log_trims_its_stream_and_it_can_still_be_taken_over(
+@fused
+async def test_trimming_a_log_trims_its_stream_and_it_can_still_be_taken_over(
     cluster: Cluster, tmp_path: Path
 ) -> None:
-    async def play(broker: Broker) -> None:
+    async with connected(cluster.urls, replicas=3) as broker:
         owner = Owner(broker, tmp_path)
         log = await owner.begin()
         log.append([ask(7)])
@@ -211,13 +202,12 @@ def test_trimming_a_log_trims_its_stream_and_it_can_still_be_taken_over(
         assert followed.head == log.head
         assert [seq for seq, _ in followed.pins_of("ask:")] == [1]
 
-    played(cluster, play)
 
-
-def test_an_old_stream_without_an_owner_is_dropped_with_its_record(
+@fused
+async def test_an_old_stream_without_an_owner_is_dropped_with_its_record(
     cluster: Cluster, tmp_path: Path
 ) -> None:
-    async def play(broker: Broker) -> None:
+    async with connected(cluster.urls, replicas=3) as broker:
         owners = [Owner(broker, tmp_path, name) for name in ("old", "owned")]
         for owner in owners:
             (await owner.begin()).append([out()])
@@ -241,5 +231,3 @@ def test_an_old_stream_without_an_owner_is_dropped_with_its_record(
         view = replace(owner_record("a").view, since_epoch_ms=int(now * 1000))
         ended = {owned: replace(listed[owned], ended=view)}
         assert await forget_old(store, records, ended, (), now - 60) == 0
-
-    played(cluster, play)

@@ -23,6 +23,7 @@ from tests.kit.fleet.servers import free_port
 from tests.kit.gateway.editor import Editor, before, counting
 from tests.kit.gateway.serving import until
 from tests.kit.patience import FUSE_SECONDS
+from tests.kit.places import ROOT
 from tests.kit.programs import run_program
 
 if TYPE_CHECKING:
@@ -124,15 +125,11 @@ class Box:
         text = Path(f"/proc/{pid}/task/{pid}/children").read_text()
         return [int(each) for each in text.split()]
 
-    def cut(self) -> None:
-        for pid in self.sessions():
-            self._signal(pid, signal.SIGKILL)
-
     def fall_silent(self) -> list[int]:
         """Have all connections say nothing more, as a network does that is gone."""
         silent = self.sessions()
         for pid in silent:
-            self._signal(pid, signal.SIGSTOP)
+            send(pid, signal.SIGSTOP)
         return silent
 
     def stop(self) -> None:
@@ -141,7 +138,7 @@ class Box:
         self._process.terminate()
         self._process.wait(FUSE_SECONDS)
         for pid in serving:
-            self._signal(pid, signal.SIGKILL)
+            send(pid, signal.SIGKILL)
 
     def environment(self, home: Path) -> dict[str, str]:
         """The environment of a user at another machine, whose `ssh` reaches it."""
@@ -154,22 +151,17 @@ class Box:
 
     def close(self) -> None:
         for pid in self.sessions():
-            self._signal(pid, signal.SIGCONT)
-        for port in {int(path.stem.rpartition("-")[2]) for path in self._logs()}:
+            send(pid, signal.SIGCONT)
+        logs = (self.home / ".local/state/lastword").glob("gateway-*.log")
+        for port in {int(path.stem.rpartition("-")[2]) for path in logs}:
             self.ssh(f"$HOME/.local/bin/lastword gateway stop --agents --port {port}")
         self.stop()
         shutil.rmtree(self.runtime, ignore_errors=True)
 
-    def _logs(self) -> list[Path]:
-        return list((self.home / ".local/state/lastword").glob("gateway-*.log"))
 
-    @staticmethod
-    def _signal(pid: int, number: signal.Signals) -> None:
-        with contextlib.suppress(ProcessLookupError):
-            os.kill(pid, number)
-
-
-ROOT = Path(__file__).resolve().parents[3]
+def send(pid: int, number: signal.Signals) -> None:
+    with contextlib.suppress(ProcessLookupError):
+        os.kill(pid, number)
 
 
 class User:
@@ -255,10 +247,11 @@ async def _turns(user: User, project: Path) -> None:
         session_id = await editor.begin(project, {"fs": {"readTextFile": True}, "terminal": True})
         prompt = editor.prompt(session_id, "60 50 as=a")
         await editor.wait_for(lambda _: len(editor.words()) > 5)
-        user.box.cut()
+        for pid in user.box.sessions():
+            send(pid, signal.SIGKILL)
         await editor.wait_for(lambda _: len(editor.words()) > 20)
         for pid in user.box.fall_silent():
-            os.kill(pid, signal.SIGCONT)  # a short sleep
+            send(pid, signal.SIGCONT)  # a short sleep
         user.box.stop()
         await asyncio.sleep(1)
         user.box.start()  # at another address
@@ -287,8 +280,7 @@ def test_a_link_that_falls_silent_is_left_for_another(user: User) -> None:
             assert editor.words() == [f"a.{number}" for number in range(40)]
             await editor.close()
         for pid in silent:
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(pid, signal.SIGCONT)
+            send(pid, signal.SIGCONT)
 
     asyncio.run(play())
 
