@@ -24,7 +24,7 @@ from tests.kit.patience import FUSE_SECONDS, fused
 from tests.kit.rows import every
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable
+    from collections.abc import AsyncIterator, Awaitable, Callable
 
 KEY = bytes(range(32))
 FRAME_OF_ACP = b'{"jsonrpc":"2.0",\n"method":"session/update"}'
@@ -101,7 +101,7 @@ class Connection:
 class Fleet:
     """Two nodes: `one` opens links, and `two` sends back what it receives."""
 
-    def __init__(self, key_of_two: bytes = KEY) -> None:
+    def __init__(self, key_of_two: bytes) -> None:
         self.servers = Servers()
         self.at_one, self.at_two = Connection(self.servers), Connection(self.servers)
         self.one = NodeLinks(self.at_one, KEY, "one")
@@ -117,10 +117,12 @@ class Fleet:
 
 
 @contextlib.asynccontextmanager
-async def nodes(key_of_two: bytes = KEY) -> AsyncIterator[Fleet]:
+async def nodes(
+    key_of_two: bytes = KEY, serve: Callable[[NodeLink], Awaitable[None]] | None = None
+) -> AsyncIterator[Fleet]:
     fleet = Fleet(key_of_two)
     await fleet.one.start(fleet.echo)
-    await fleet.two.start(fleet.echo)
+    await fleet.two.start(serve or fleet.echo)
     try:
         async with asyncio.timeout(FUSE_SECONDS):
             yield fleet
@@ -306,13 +308,7 @@ async def test_a_request_gets_one_answer_or_none() -> None:
         reply: dict[str, Any] = {"number": facts["number"] * 2}
         link.control(word, **(reply if word == "double" else {"unknown": True}))
 
-    async with nodes() as fleet:
-        await fleet.two.close()
-        fleet.two = NodeLinks(fleet.at_two, KEY, "two")
-        fleet.servers.subscribed = [
-            each for each in fleet.servers.subscribed if each[0] is not fleet.at_two
-        ]
-        await fleet.two.start(answer)
+    async with nodes(serve=answer) as fleet:
         asked = fleet.one.request
         assert await asked("two", "double", {"number": 21}, FUSE_SECONDS) == {"number": 42}
         assert await asked("two", "triple", {"number": 21}, FUSE_SECONDS) is None

@@ -23,12 +23,6 @@ if TYPE_CHECKING:
 
 
 @pytest.fixture
-def later() -> list[Callable[[], None]]:
-    """What is still to be replicated."""
-    return []
-
-
-@pytest.fixture
 def disk(tmp_path: Path) -> Iterator[SqliteLog]:
     """The local log."""
     log = SqliteLog(str(tmp_path / "log.db"))
@@ -36,17 +30,13 @@ def disk(tmp_path: Path) -> Iterator[SqliteLog]:
     log.close()
 
 
-def opened(
-    disk: SqliteLog, later: list[Callable[[], None]], head: int = 0
-) -> tuple[ReplicatedLog, LatePublisher]:
-    publisher = LatePublisher(later.append)
-    return ReplicatedLog(LastingLog(disk), publisher, head, Pins()), publisher
+def opened(disk: SqliteLog) -> tuple[ReplicatedLog, LatePublisher]:
+    publisher = LatePublisher([].append)
+    return ReplicatedLog(LastingLog(disk), publisher, 0, Pins()), publisher
 
 
-def test_an_entry_is_invisible_until_it_is_replicated(
-    disk: SqliteLog, later: list[Callable[[], None]]
-) -> None:
-    log, _ = opened(disk, later)
+def test_an_entry_is_invisible_until_it_is_replicated(disk: SqliteLog) -> None:
+    log, _ = opened(disk)
     reports: list[Committed] = []
     log.observers.append(reports.append)
     assert log.append([ask(1), out()]) == 2
@@ -64,21 +54,20 @@ def test_an_entry_is_invisible_until_it_is_replicated(
     assert log.size_bytes == disk.size_bytes == sum(report.size_bytes for report in reports)
 
 
-def test_entries_of_a_local_file_beyond_the_stream_are_replicated(
-    disk: SqliteLog, later: list[Callable[[], None]]
-) -> None:
+def test_entries_of_a_local_file_beyond_the_stream_are_replicated(disk: SqliteLog) -> None:
     disk.append([out(), out()])
     disk.append([said(1)])
-    log, _ = opened(disk, later, head=1)
+    later: list[Callable[[], None]] = []
+    log = ReplicatedLog(LastingLog(disk), LatePublisher(later.append), 1, Pins())
     assert (log.head, log.waiting_entries, log.pins_of("in")) == (1, 2, [])
     later.pop()()
     assert (log.head, [seq for seq, _ in log.pins_of("in")]) == (3, [3])
 
 
 def test_a_batch_has_the_next_entries_and_the_state_of_the_last_replicated_one(
-    disk: SqliteLog, later: list[Callable[[], None]]
+    disk: SqliteLog,
 ) -> None:
-    log, publisher = opened(disk, later)
+    log, publisher = opened(disk)
     log.remember("id", "s1")
     log.remember("id", "s1")
     assert publisher.states == 1
@@ -98,18 +87,17 @@ def test_a_batch_has_the_next_entries_and_the_state_of_the_last_replicated_one(
     assert disk.remembered("term") == "4"
 
 
-def test_an_unreadable_local_log_publishes_nothing(
-    disk: SqliteLog, later: list[Callable[[], None]]
-) -> None:
-    log, _ = opened(disk, later)
+def test_an_unreadable_local_log_publishes_nothing(disk: SqliteLog) -> None:
+    log, _ = opened(disk)
     with pytest.raises(FleetError, match="cannot be read"):
         log.batch(0, 1, with_state=False)
 
 
 def test_unreplicated_entries_are_not_trimmed_and_too_many_are_reported(
-    disk: SqliteLog, later: list[Callable[[], None]], monkeypatch: pytest.MonkeyPatch
+    disk: SqliteLog,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    log, publisher = opened(disk, later)
+    log, publisher = opened(disk)
     entry = out(text="x" * 1000)
     for _ in range(4):
         log.append([entry])
@@ -122,10 +110,8 @@ def test_unreplicated_entries_are_not_trimmed_and_too_many_are_reported(
     assert (log.trim(limit_bytes=1), log.first, publisher.first) == (3, 4, 4)
 
 
-def test_an_epoch_starts_with_the_first_entry_replicated_in_it(
-    disk: SqliteLog, later: list[Callable[[], None]]
-) -> None:
-    log, _ = opened(disk, later)
+def test_an_epoch_starts_with_the_first_entry_replicated_in_it(disk: SqliteLog) -> None:
+    log, _ = opened(disk)
     first = log.epoch
     log.append([out()])
     disk._db.execute("PRAGMA query_only=ON")  # as a disk that is full
@@ -139,8 +125,8 @@ def test_an_epoch_starts_with_the_first_entry_replicated_in_it(
     assert [seq for seq, _ in log.read(0) + log.read(1)] == [1, 2]
 
 
-def test_a_renewed_epoch_is_kept(disk: SqliteLog, later: list[Callable[[], None]]) -> None:
-    log, _ = opened(disk, later)
+def test_a_renewed_epoch_is_kept(disk: SqliteLog) -> None:
+    log, _ = opened(disk)
     log.append([out()])
     first = log.epoch
     log.renew_epoch()
@@ -155,10 +141,8 @@ def test_a_renewed_epoch_is_kept(disk: SqliteLog, later: list[Callable[[], None]
     assert len({first, second, third, log.epoch}) == 4
 
 
-def test_a_finished_log_is_no_longer_published(
-    disk: SqliteLog, later: list[Callable[[], None]]
-) -> None:
-    log, publisher = opened(disk, later)
+def test_a_finished_log_is_no_longer_published(disk: SqliteLog) -> None:
+    log, publisher = opened(disk)
     log.finish()
     assert publisher.is_stopped
     log.close()
