@@ -96,7 +96,7 @@ def test_a_crash_is_news_to_a_window_that_did_not_prompt(
 def test_a_lagging_window_says_so_while_it_lags(
     browser: Browser, tmp_path: Path, serve: Serve
 ) -> None:
-    flood = {"repeat": {"times": 1200, "steps": [{"fill": 12_000}, {"fill": 12_001}]}}
+    flood = {"repeat": {"times": 600, "steps": [{"fill": 12_000}, {"fill": 12_001}]}}
     command = scripted(tmp_path, flood, {"result": "end_turn"})
     gateway = serve(tmp_path, command, "--log-limit", "8MiB")
     slow = browser.tab()

@@ -351,6 +351,7 @@ def test_an_unusable_host_or_command_is_refused_in_a_sentence(user: User) -> Non
     assert not list(user.home.rglob("*.token"))
 
 
+@pytest.mark.matrix
 def test_the_login_shells_variables_apply_and_a_profile_that_execs_is_skipped(
     user: User,
 ) -> None:

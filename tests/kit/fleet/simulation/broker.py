@@ -69,8 +69,6 @@ class Broker:
         self._dice = dice
         self._referee = referee
         self._lease: Lease | None = None
-        self.published: list[Callable[[ReplicaBatch], None]] = []
-        """Plain subscribers of the stream's subjects, which are sent refused messages too."""
 
     # Faults.
 
@@ -129,13 +127,6 @@ class Broker:
     # The stream.
 
     def publish(self, batch: ReplicaBatch, after: StreamEnd) -> StreamEnd:
-        try:
-            return self._store(batch, after)
-        finally:
-            for subscriber in self.published:
-                subscriber(batch)
-
-    def _store(self, batch: ReplicaBatch, after: StreamEnd) -> StreamEnd:
         if self.clock.now < self.full_until:
             raise NotStoredError("the stream is full")
         before = self.end

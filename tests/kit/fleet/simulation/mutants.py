@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from lastword.gateway.fleet.replication import Effect, Replication
     from tests.kit.fleet.simulation.broker import Broker
     from tests.kit.fleet.simulation.owner import Owner
-    from tests.kit.fleet.simulation.world import Follower
 
 
 class ShowsBeforeReplicated(FleetMachine):
@@ -29,13 +28,6 @@ class LeaseForFence(FleetMachine):
 
     def publish(self, broker: Broker, batch: ReplicaBatch, after: StreamEnd) -> StreamEnd:
         return broker.publish(batch, replace(after, sequence=broker.end.sequence))
-
-
-class WakesByTheStream(FleetMachine):
-    """A front shows what a plain subscriber of the stream's subjects is sent."""
-
-    def wakes_with(self, follower: Follower, batch: ReplicaBatch) -> None:
-        follower.reads(batch.entries)
 
 
 class RenewsWithoutExpiry(FleetMachine):
@@ -75,7 +67,6 @@ class RebuildsTooLittle(FleetMachine):
 FLEET_MUTANTS = {
     "shows_before_replicated": ShowsBeforeReplicated,
     "lease_for_fence": LeaseForFence,
-    "wakes_by_the_stream": WakesByTheStream,
     "renews_without_expiry": RenewsWithoutExpiry,
     "resends_unsettled": ResendsUnsettled,
     "acknowledged_by_another": AcknowledgedByAnother,

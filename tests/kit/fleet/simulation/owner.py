@@ -104,8 +104,6 @@ class Owner:
         self.effects: Effects | None = None
         self.renderer = Renderer(SESSION)
         self.agent_open: list[int] = []
-        self.agent_questions = 0
-        self.answers: dict[int, int] = {}
         self._numbers = 0
         self._read_end()
 

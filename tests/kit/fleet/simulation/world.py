@@ -22,8 +22,6 @@ from tests.kit.fleet.simulation.referee import FleetReferee
 from tests.kit.gateway.world import frames_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from lastword.gateway.fleet.replica import LogState, ReplicaBatch, StoredBatch, StreamEnd
     from lastword.gateway.fleet.replication import Effect, Fenced, Replication
     from lastword.gateway.holder.effects import Message
@@ -69,9 +67,6 @@ class FleetMachine:
     def committed(self, replication: Replication, last: int, now: float) -> list[Effect]:
         return replication.committed(last, now)
 
-    def wakes_with(self, follower: Follower, batch: ReplicaBatch) -> None:
-        """A plain subscriber of the stream's subjects gets a message."""
-
 
 class Node:
     def __init__(self, name: str) -> None:
@@ -79,21 +74,6 @@ class Node:
         self.is_gone = False
         self.file: LocalFile | None = None
         self.owner: Owner | None = None
-
-
-class Follower:
-    def __init__(self, world: FleetWorld) -> None:
-        self._world = world
-        self._pos = 0
-
-    def reads(self, entries: Sequence[Any]) -> None:
-        for entry in entries:
-            self._world.referee.followed(entry)
-
-    def polls(self) -> None:
-        for batch in self._world.broker.replicas.read(SESSION, self._pos):
-            self.reads(batch.entries)
-            self._pos = batch.end.last
 
 
 class Seat:
@@ -106,7 +86,6 @@ class Seat:
         self.wire: list[dict[str, Any]] = []
         self.unanswered: dict[int, bytes] = {}
         self.sent: dict[int, int] = {}
-        self.questions: list[Any] = []
         self.next_id = 0
 
 
@@ -121,8 +100,6 @@ class FleetWorld:
         self.nodes = [Node(name) for name in "abc"[: 2 + self.draw(2)]]
         self._epochs = 0
         self._tag = 0
-        self.follower = Follower(self)
-        self.broker.published.append(lambda batch: self.machine.wakes_with(self.follower, batch))
         self.seats = [self._seat(index) for index in range(1 + self.draw(3))]
         self.trace: list[bytes] = []
         self._watch()
@@ -188,7 +165,6 @@ class FleetWorld:
             for node in able:
                 if self.dice() < 0.9:
                     node.owner = Owner(self, node)
-        self.follower.polls()
         self.clock.later(0.5 + self.dice(), self._watch)
 
     def ended(self, owner: Owner) -> None:
@@ -249,25 +225,11 @@ class FleetWorld:
         lines = [self.update()] if self.dice() < 0.5 else []
         owner.from_agent([*lines, jsonrpc.result(b"%d" % number, {"stopReason": "end_turn"})])
 
-    def _ask(self) -> None:
-        owner = self._a_serving()
-        if owner is None:
-            return
-        owner.agent_questions += 1
-        owner.answers[owner.agent_questions] = 0
-        params = {"sessionId": SESSION, "options": [{"kind": "reject_once", "optionId": "no"}]}
-        request_id = b"%d" % owner.agent_questions
-        owner.from_agent([jsonrpc.request(request_id, "session/request_permission", params)])
-
     def to_agent(self, owner: Owner, line: bytes) -> None:
         frame = jsonrpc.loads(line)
         if frame.get("method") == "session/prompt":
             self.referee.reached_agent(frame["params"]["tag"], owner.node.name)
             owner.agent_open.append(frame["id"])
-        elif "method" not in frame:
-            owner.answers[frame["id"]] += 1
-            count = owner.answers[frame["id"]]
-            self.referee.agent_answered(owner.node.name, frame["id"], count)
 
     # Viewers.
 
@@ -317,7 +279,6 @@ class FleetWorld:
     def _cut(self, seat: Seat) -> None:
         seat.attachment = seat.owner = None
         seat.wire.clear()
-        seat.questions.clear()
 
     def _go(self) -> None:
         """A link is cut, or the front that it went through dies."""
@@ -354,20 +315,12 @@ class FleetWorld:
             request, line = next(iter(seat.unanswered.items()))
             self._say(seat, line, request)
 
-    def _decide(self) -> None:
-        seat = self._any_seat()
-        if seat.attachment is not None and seat.questions:
-            request_id = seat.questions[self.draw(len(seat.questions))]
-            line = jsonrpc.dumps({"jsonrpc": "2.0", "id": request_id, "result": {"outcome": {}}})
-            self._say(seat, line)
-
-    def _say(self, seat: Seat, line: bytes, request: int = 0) -> None:
+    def _say(self, seat: Seat, line: bytes, request: int) -> None:
         owner, attachment = seat.owner, seat.attachment
         frame = jsonrpc.decode(line)
         if owner is None or attachment is None or not isinstance(frame, jsonrpc.Frame):
             return
-        if request:
-            seat.sent[request] = seat.sent.get(request, 0) + 1
+        seat.sent[request] = seat.sent.get(request, 0) + 1
 
         def arrives() -> None:
             if owner.hub is not None and attachment in owner.hub.attached:
@@ -404,11 +357,6 @@ class FleetWorld:
             if "method" not in frame:
                 self.referee.answered(seat.viewer.id, frame["id"], seat.sent.get(frame["id"], 0))
                 seat.unanswered.pop(frame["id"], None)
-            elif frame["method"] == "$/cancel_request":
-                if frame["params"]["requestId"] in seat.questions:
-                    seat.questions.remove(frame["params"]["requestId"])
-            elif "id" in frame:
-                seat.questions.append(frame["id"])
 
     # Accidents.
 
@@ -529,14 +477,12 @@ class FleetWorld:
 
 
 STEPS = (
-    (0.15, FleetWorld._speak),
-    (0.24, FleetWorld._answer),
-    (0.29, FleetWorld._ask),
+    (0.20, FleetWorld._speak),
+    (0.29, FleetWorld._answer),
     (0.37, FleetWorld._come),
     (0.41, FleetWorld._go),
     (0.51, FleetWorld._prompt),
     (0.54, FleetWorld._repeat),
-    (0.60, FleetWorld._decide),
     (0.75, FleetWorld._pull),
     (0.87, FleetWorld._arrive),
     (0.89, FleetWorld._kill),

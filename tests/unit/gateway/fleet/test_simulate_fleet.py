@@ -16,7 +16,6 @@ pytestmark = pytest.mark.no_cover  # thousands of turns, whose lines other tests
 FOUND_AS = {
     "shows_before_replicated": {"unreplicated"},
     "lease_for_fence": {"terms", "mixed"},
-    "wakes_by_the_stream": {"unreplicated"},
     "renews_without_expiry": {"late"},
     "resends_unsettled": {"mixed", "terms"},
     "acknowledged_by_another": {"unreplicated", "terms"},
