@@ -57,11 +57,6 @@ class Node(Gateway):
     def token(self, *, role: Role = Role.CONTROLLER, session: str = "", expires: int = 0) -> str:
         return self.keeper.token(Grant(role, session, expires))
 
-    def cookie(self, *, role: Role = Role.CONTROLLER, expires: int = 0) -> tuple[str, str]:
-        """The name and the value of a cookie of the fleet's page."""
-        cookies = self.keeper.of_cookies(0)
-        return cookies.cookie, cookies.token(Grant(role, "", expires))
-
 
 class Fleet:
     """Some nodes with one key, at the servers of one cluster. Leaving it ends them all."""

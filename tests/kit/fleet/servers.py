@@ -107,15 +107,11 @@ class Server:
     def is_running(self) -> bool:
         return self._process is not None and self._process.poll() is None
 
-    @property
-    def log(self) -> str:
-        return (self._folder / "log").read_text(errors="replace")
-
-    def start(self, routes: Sequence[str] = (), more: str = "") -> None:
+    def start(self, routes: Sequence[str] = ()) -> None:
         """Start it, as one of the servers with these routes, or alone."""
         self._folder.mkdir(parents=True, exist_ok=True)
         path = self._folder / "server.conf"
-        path.write_text(f"{self.configuration(routes)}\n{more}\n")
+        path.write_text(self.configuration(routes) + "\n")
         with (self._folder / "log").open("ab") as log:
             self._process = subprocess.Popen(
                 [require_server(), "-c", path],
