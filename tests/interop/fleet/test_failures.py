@@ -66,6 +66,14 @@ def is_word(text: str) -> Callable[[dict[str, Any]], bool]:
     return lambda frame: text in words_in([frame])
 
 
+def in_turn(viewer: ViewerClient, root: Path) -> str:
+    """Open a session, begin an endless turn, and wait for some words of it."""
+    session = viewer.new(root)
+    viewer.prompt(session, ENDLESS)
+    viewer.find(is_word("1.5"))
+    return session
+
+
 def is_life(word: str) -> Callable[[dict[str, Any]], bool]:
     return lambda frame: frame.get("params", {}).get("word") == word
 
@@ -103,25 +111,19 @@ def kinds_recorded(node: Node) -> set[str]:
         return {kind for (kind,) in store.execute("SELECT kind FROM entries")}
 
 
-class Viewing:
-    """A viewer's socket to a node that has a session, once there is one that shows it."""
+def viewing(node: Node, session: str) -> ViewerClient:
+    """A viewer at a node that has a session, once there is one that shows it."""
 
-    def __init__(self, node: Node, session: str, **more: Any) -> None:
-        def attached() -> ViewerClient | None:
-            try:
-                viewer = ViewerClient(node, replay=True, **more)
-                viewer.load(session, node.root)
-            except (AssertionError, OSError, WebSocketException):
-                return None
-            return viewer
+    def attached() -> ViewerClient | None:
+        try:
+            viewer = ViewerClient(node, replay=True)
+            viewer.load(session, node.root)
+        except (AssertionError, OSError, WebSocketException):
+            return None
+        return viewer
 
-        self.viewer = until(f"{node.name} shows the session", attached)
-
-    def __enter__(self) -> ViewerClient:
-        return self.viewer.__enter__()
-
-    def __exit__(self, *raised: object) -> None:
-        self.viewer.__exit__(*raised)
+    found: ViewerClient = until(f"{node.name} shows the session", attached)
+    return found
 
 
 def epochs(frames: list[dict[str, Any]]) -> Iterator[str]:
@@ -135,11 +137,9 @@ def test_a_session_of_a_gateway_that_was_killed_and_started_again_stays_on_its_n
 ) -> None:
     one, two = fleet.start("b1"), fleet.start("b2")
     with ViewerClient(one) as viewer:
-        session = viewer.new(one.root)
-        viewer.prompt(session, ENDLESS)
-        viewer.find(is_word("1.3"))
+        session = in_turn(viewer, one.root)
         one.crash()
-        with Viewing(two, session) as other:
+        with viewing(two, session) as other:
             other.find(is_life("restored"))
             assert failure_in(other.find(is_end)) == ("agent_crash", "holder_died")
             answer = other.answer(other.prompt(session, "2 1"))
@@ -175,9 +175,7 @@ def test_a_node_that_dies_is_reported_and_its_conversation_stays_readable(fleet:
 def test_a_node_that_is_stopped_ends_its_turns_itself_and_leaves_the_list(fleet: Fleet) -> None:
     one, two = fleet.start("m1"), fleet.start("m2")
     with ViewerClient(one) as viewer:
-        session = viewer.new(one.root)
-        viewer.prompt(session, ENDLESS)
-        viewer.find(is_word("1.5"))
+        session = in_turn(viewer, one.root)
         one.front.terminate()
         one.front.wait(FUSE_SECONDS)
     until("the turn has ended", lambda: ApiClient(two).events(session, kinds="answer,error"))
@@ -228,7 +226,7 @@ def test_a_turn_that_waits_for_a_limit_continues_at_another_node(
         one.kill()
     until("it has gone on", lambda: len(prompts_in(prompts)) == 2)
     assert [each["text"] for each in prompts_in(prompts)] == ["go", "Go on."]
-    with Viewing(two, session) as other:
+    with viewing(two, session) as other:
         other.find(is_word("Done."))
         answer = other.answer(other.prompt(session, "next"))
         assert answer["result"] == {"stopReason": "end_turn"}
@@ -239,14 +237,12 @@ def test_an_owner_that_was_stopped_for_longer_than_its_lease_shows_and_does_noth
 ) -> None:
     one, two = fleet.start("e1"), fleet.start("e2")
     with ViewerClient(one, replay=True) as viewer:
-        session = viewer.new(one.root)
-        viewer.prompt(session, ENDLESS)
-        viewer.find(is_word("1.5"))
+        session = in_turn(viewer, one.root)
         holder = holder_of(one, session)
         for pid in (one.front.pid, holder["agent_pid"]):
             os.kill(pid, signal.SIGSTOP)
         try:
-            with Viewing(two, session) as other:
+            with viewing(two, session) as other:
                 died = other.find(is_life("holder_died"))
                 other.find(is_life("not_restored"))
         finally:
@@ -257,7 +253,7 @@ def test_an_owner_that_was_stopped_for_longer_than_its_lease_shows_and_does_noth
         assert (code, reason) == (1012, "agent_lost")
         last = died["params"]["_meta"]["lastword"]["seq"]
         assert max(viewer.seqs()) < last
-    with Viewing(two, session) as other:
+    with viewing(two, session) as other:
         numbers = counted(other.frames, 1)
         assert numbers == [*range(len(numbers))]
         places = [frame for frame in other.frames if words_in([frame])]
@@ -338,9 +334,7 @@ def test_an_owner_that_is_cut_off_ends_its_agent_before_another_node_has_the_sam
     with Partition(*cluster.ports) as way:
         one = fleet.start("g1", "--workspace-id", "files", root=shared, servers=way.option)
         with ViewerClient(one) as viewer:
-            session = viewer.new(shared)
-            viewer.prompt(session, ENDLESS)
-            viewer.find(is_word("1.5"))
+            session = in_turn(viewer, shared)
             two = fleet.start("g2", "--workspace-id", "files", root=shared)
             agent = holder_of(one, session)["agent_pid"]
             way.cut()
@@ -348,7 +342,7 @@ def test_an_owner_that_is_cut_off_ends_its_agent_before_another_node_has_the_sam
             assert viewer.closed()[0] == 1012
             until("the agent has ended", lambda: not is_running(agent))
             assert time.monotonic() - cut < LEASE_SECONDS
-        with Viewing(two, session) as other:
+        with viewing(two, session) as other:
             other.find(is_life("restored"))
             assert failure_in(other.find(is_end)) == LOST
             answer = other.answer(other.prompt(session, "2 1"))
@@ -394,7 +388,7 @@ def test_a_node_set_to_work_alone_shows_what_the_fleet_lacks_and_reports_it(
             way.reset()
             viewer.answer(viewer.prompt(session, "2 1"))
             two = fleet.start("l2")  # which would have taken the session over
-            with Viewing(two, session) as other:
+            with viewing(two, session) as other:
                 assert counted(other.frames, 1) == [*range(400)]
 
 
@@ -433,7 +427,7 @@ def test_streams_deleted_under_running_nodes_are_created_again(
         assert viewer.answer(viewer.prompt(session, "3 1"))["result"]["stopReason"] == "end_turn"
         assert counted(viewer.frames, 2) == [0, 1, 2]
     two = fleet.start("r2")
-    with Viewing(two, session) as other:
+    with viewing(two, session) as other:
         assert counted(other.frames, 2) == [0, 1, 2]
 
 
@@ -454,7 +448,7 @@ def test_a_session_that_lost_all_copies_starts_a_new_log_and_reports_it(
         ask(cluster, f"STREAM.PURGE.{stream_of(session)}", filter=f"lw.*.{kind}.{name}.>")
     ask(cluster, f"STREAM.PURGE.{stream_of(session)}", filter=f"lw.*.p.{name}")
     one.start()
-    with Viewing(one, session) as back:
+    with viewing(one, session) as back:
         reset = back.find(is_life("log_reset"))
         assert reset["params"]["facts"]["reason"] == "lost"
         assert before not in [*epochs(back.frames)]
