@@ -9,10 +9,8 @@ import re
 import socket
 import subprocess
 import sys
-import tempfile
 import threading
 import time
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -26,13 +24,13 @@ from lastword.gateway.fleet.records import FLEET, NODES, FormatRecord, Records
 from lastword.gateway.fleet.start import prepare
 from tests.kit.fleet.connected import KEY, KEY_BYTES, connected, node
 from tests.kit.fleet.servers import PASSWORD, Cluster, Server, free_port
-from tests.kit.gateway.serving import GATEWAY, until
+from tests.kit.gateway.serving import GATEWAY, Place, agent, until
 from tests.kit.patience import FUSE_SECONDS, fused, patient
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
+    from pathlib import Path
 
-AGENT = [sys.executable, "-m", "lastword", "agent", "--bare", "ok"]
 START_SECONDS = 10.0
 SECRET = "s3cr3t-of-this-test"
 
@@ -42,8 +40,6 @@ class Starts:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        self._count = 0
-        self._runtime = Path(tempfile.mkdtemp(prefix="lw-", dir="/tmp"))
         self.key = folder / "fleet.key"
         self.key.touch(0o600)
         self.key.write_bytes(KEY_BYTES)
@@ -52,21 +48,14 @@ class Starts:
     def begin(
         self, fleet: str, *options: str, program: Sequence[str] = GATEWAY
     ) -> subprocess.Popen[str]:
-        self._count += 1
-        folder = self._folder / f"start-{self._count}"
+        folder = self._folder / f"start-{len(self.started)}"
         folder.mkdir()
         key = [] if "--fleet-key-file" in options else ["--fleet-key-file", str(self.key)]
         where = ["--listen", "127.0.0.1:0"]
         process = subprocess.Popen(
-            [*program, *where, "--fleet", fleet, *key, *options, "--", *AGENT],
+            [*program, *where, "--fleet", fleet, *key, *options, "--", *agent("ok")],
             cwd=folder,
-            env={
-                "PATH": "/usr/bin:/bin",
-                "PYTHONPATH": ":".join(sys.path),
-                "LASTWORD_STATE_DIR": str(folder / "state"),
-                "LASTWORD_NO_CONFIG": "1",
-                "XDG_RUNTIME_DIR": str(self._runtime),
-            },
+            env=Place(folder).environment,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,

@@ -36,16 +36,6 @@ def session(gateway: Gateway) -> str:
     return new_session(gateway)
 
 
-@pytest.fixture
-def waiting(tmp_path: Path, serve: Serve) -> tuple[Gateway, str]:
-    """A gateway whose agent asks once more before it fails, and a session."""
-    (*before, fails), *turns = SCRIPT["turns"]
-    script = {"turns": [[*before, {"ask_permission": "Wait for the model"}, fails], *turns]}
-    (tmp_path / "script.json").write_text(json.dumps(script), encoding="utf-8")
-    gateway = serve(tmp_path, agent(str(tmp_path / "script.json")))
-    return gateway, new_session(gateway)
-
-
 def holds_for_all(tab: Tab, name: str) -> None:
     """Axe finds nothing, in light and in dark; nothing is wider than a narrow screen."""
     for dark in (False, True):
@@ -60,9 +50,13 @@ def holds_for_all(tab: Tab, name: str) -> None:
 
 
 def test_a_failing_turn_is_shown_explained_and_retried(
-    browser: Browser, waiting: tuple[Gateway, str]
+    browser: Browser, tmp_path: Path, serve: Serve
 ) -> None:
-    gateway, session = waiting
+    (*before, fails), *turns = SCRIPT["turns"]
+    script = {"turns": [[*before, {"ask_permission": "Wait for the model"}, fails], *turns]}
+    (tmp_path / "script.json").write_text(json.dumps(script), encoding="utf-8")
+    gateway = serve(tmp_path, agent(str(tmp_path / "script.json")))
+    session = new_session(gateway)
     tab = browser.tab()
     with tab.without_errors():
         tab.log_in(gateway)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from tests.interop.page.test_page import NO_SCROLL
+from tests.interop.page.test_page import holds_for_all
 from tests.kit.collector import Collector
 from tests.kit.gateway.api import ApiClient
 from tests.kit.gateway.serving import Gateway, agent
@@ -108,16 +108,6 @@ def opened(tab: Tab, gateway: Gateway, code: str) -> None:
     tab.see("Answer the agent")
 
 
-def holds_on_a_phone(tab: Tab, name: str) -> None:
-    """Axe finds nothing, in light and in dark, and nothing is wider than the screen."""
-    for dark in (False, True):
-        tab.do("media", dark)
-        assert tab.do("axe") == [], (name, dark)
-    tab.do("media", False)
-    assert tab.do("evaluate", NO_SCROLL), name
-    tab.shot(name)
-
-
 def test_a_link_shows_its_answer_sends_it_on_a_click_and_refuses_a_second_one(
     browser: Browser, tmp_path: Path, serve: Serve
 ) -> None:
@@ -139,7 +129,7 @@ def test_a_link_shows_its_answer_sends_it_on_a_click_and_refuses_a_second_one(
             for tab, label in ((first, "Reject"), (second, "Allow once")):
                 assert tab.do("text", "#answer") == f"Send the answer: {label}"
                 assert "#" not in tab.do("evaluate", "() => location.href")
-            holds_on_a_phone(first, "answer")
+            holds_for_all(first, "answer")
             first.do("click", "Send the answer")
             first.see("The agent has your answer.")
             assert viewer.answer(prompt)["result"]["stopReason"] == "end_turn"
@@ -147,7 +137,7 @@ def test_a_link_shows_its_answer_sends_it_on_a_click_and_refuses_a_second_one(
             second.see("This question has already been answered or withdrawn.")
             for tab, name in ((first, "answered"), (second, "answer-refused")):
                 tab.do("wait", "#answer:disabled")
-                holds_on_a_phone(tab, name)
+                holds_for_all(tab, name)
             assert first.do("errors") == []
         opened(empty, gateway, "")
         empty.see("The code is missing. Open the link in the notification again.")
