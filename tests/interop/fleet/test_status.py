@@ -6,7 +6,6 @@ import asyncio
 import json
 import os
 import stat
-import subprocess
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -29,11 +28,12 @@ from lastword.gateway.settings.values import FleetSettings
 from tests.kit.fleet.connected import KEY, KEY_BYTES, connected, node
 from tests.kit.fleet.leases_in_memory import owner
 from tests.kit.fleet.servers import PASSWORD
-from tests.kit.gateway.serving import until
+from tests.kit.gateway.serving import Place, until
 from tests.kit.json_glossary import problems_in
-from tests.kit.patience import FUSE_SECONDS
+from tests.kit.programs import run_program
 
 if TYPE_CHECKING:
+    import subprocess
     from pathlib import Path
 
     from tests.kit.fleet.servers import Cluster
@@ -63,32 +63,12 @@ async def fill(urls: list[str]) -> None:
         await sessions.put("d", replace(alone, session="over", ended=VIEW))
 
 
-def status(folder: Path, *options: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "lastword", "gateway", "status", "--port", str(PORT), *options],
-        env=_environment(folder) | {"PATH": "/usr/bin:/bin", "PYTHONPATH": ":".join(sys.path)},
-        capture_output=True,
-        text=True,
-        timeout=FUSE_SECONDS,
-        check=False,
-    )
-
-
-def _environment(folder: Path) -> dict[str, str]:
-    return {
-        "LASTWORD_STATE_DIR": str(folder / "state"),
-        "LASTWORD_NO_CONFIG": "1",
-        "XDG_RUNTIME_DIR": str(folder / "run"),
-    }
-
-
-def joined(folder: Path, cluster: Cluster, monkeypatch: Any) -> str:
+def joined(place: Place, cluster: Cluster, monkeypatch: Any) -> str:
     """Leave what a node leaves in its run folder; return the path of its settings."""
-    for name, value in _environment(folder).items():
-        monkeypatch.setenv(name, value)
-    run_folder = run_folder_of(str(folder / "state"), PORT)
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(place.runtime))
+    run_folder = run_folder_of(str(place.state), PORT)
     os.makedirs(run_folder)
-    key = folder / "fleet.key"
+    key = place.folder / "fleet.key"
     key.touch(0o600)
     key.write_bytes(KEY_BYTES)
     store_settings(run_folder, FleetSettings(urls=cluster.urls, key_file=str(key), node="one"))
@@ -98,16 +78,23 @@ def joined(folder: Path, cluster: Cluster, monkeypatch: Any) -> str:
 def test_nodes_owners_and_streams_are_reported_and_servers_that_are_away_named(
     cluster: Cluster, tmp_path: Path, monkeypatch: Any
 ) -> None:
-    alone = status(tmp_path, "--fleet")
+    place = Place(tmp_path)
+
+    def status(*options: str) -> subprocess.CompletedProcess[str]:
+        words = ("gateway", "status", "--port", str(PORT), "--fleet", *options)
+        command = [sys.executable, "-m", "lastword", *words]
+        return run_program(command, check=False, env=place.environment)
+
+    alone = status()
     assert (alone.returncode, alone.stdout) == (2, "")
     assert "is in no fleet; start it with --fleet" in alone.stderr
-    path = joined(tmp_path, cluster, monkeypatch)
+    path = joined(place, cluster, monkeypatch)
     assert stat.S_IMODE(os.stat(path).st_mode) == 0o600
     asyncio.run(fill(cluster.urls))
 
     def told_with(text: str, times: int = 1) -> subprocess.CompletedProcess[str]:
         def asked() -> subprocess.CompletedProcess[str] | None:
-            told = status(tmp_path, "--fleet")
+            told = status()
             return told if told.stdout.count(text) == times else None
 
         found: subprocess.CompletedProcess[str] = until(text, asked)
@@ -126,7 +113,7 @@ def test_nodes_owners_and_streams_are_reported_and_servers_that_are_away_named(
         "  alone: without an owner; term 2, last of two",
         "streams: 23 of 23 are whole, 3 copies of each",
     ]
-    document = json.loads(status(tmp_path, "--fleet", "--json").stdout)
+    document = json.loads(status("--json").stdout)
     assert problems_in(document, "status") == []
     fleet = document["fleet"]
     assert [each["node"] for each in fleet["nodes"]] == ["one"]
@@ -144,7 +131,7 @@ def test_nodes_owners_and_streams_are_reported_and_servers_that_are_away_named(
     assert "streams: 0 of 23 are whole" in told.stdout
     for server in others:
         server.kill()
-    none = status(tmp_path, "--fleet")
+    none = status()
     assert (none.returncode, none.stdout) == (2, "")
     assert "no NATS server of the fleet answers" in none.stderr
     for said in (told.stdout, none.stderr):
