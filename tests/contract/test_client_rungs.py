@@ -174,10 +174,3 @@ def test_in_each_example_conversation_only_the_failure_is_read_as_a_failure() ->
         told = [error for frame in frames_of_one if (error := read_error(frame)) is not None]
         assert (len(told), told[0]) == (2, told[1])
         assert read_error(frames_of_one[-1]) == told[0]
-
-
-# --- what others got wrong -----------------------------------------------------------------------
-
-
-def typed(**members: Any) -> dict[str, Any]:
-    return {"sessionUpdate": "agent_error", "stopReason": "error", **members}

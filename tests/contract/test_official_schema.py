@@ -197,8 +197,3 @@ def test_a_departure_has_its_place_its_problem_and_its_weight(
 ) -> None:
     found = official(1).departures(name, value)
     assert [(str(each), each.weight) for each in found][:1] == [(said, weight)]
-
-
-def test_the_schema_names_its_source_and_its_licence() -> None:
-    for version in (1, 2):
-        assert official(version).source.startswith("@agentclientprotocol/sdk 2.4.0, schema/v")

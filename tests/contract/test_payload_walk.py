@@ -33,7 +33,7 @@ from tests.kit.odd_payloads import (
     VALUES,
 )
 from tests.kit.rows import every
-from tests.kit.wire import INITIALIZE, INITIALIZED, prompt, prompted, result, update
+from tests.kit.wire import INITIALIZE, INITIALIZED, chunk, prompt, prompted, result, update
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -110,25 +110,14 @@ def in_error(payload: Json) -> Json:
     return {"jsonrpc": "2.0", "id": 1, "error": error}
 
 
-def in_result(payload: Json) -> Json:
-    meta = {"agent_error": payload}
-    return {"jsonrpc": "2.0", "id": 1, "result": {"stopReason": "error", "_meta": meta}}
-
-
-def in_success(payload: Json) -> Json:
-    meta = {"agent_error": payload}
-    return {"jsonrpc": "2.0", "id": 1, "result": {"stopReason": "end_turn", "_meta": meta}}
-
-
-def in_information(payload: Json) -> Json:
-    return update(sessionUpdate="session_info_update", _meta={"agent_error": payload})
-
-
 CARRIERS: dict[str, Callable[[Json], list[Json]]] = {
     "error": lambda payload: [in_error(payload)],
-    "result": lambda payload: [in_result(payload)],
-    "success": lambda payload: [in_success(payload)],
-    "information": lambda payload: [in_information(payload), END],
+    "result": lambda payload: [result(1, "error", _meta={"agent_error": payload})],
+    "success": lambda payload: [result(_meta={"agent_error": payload})],
+    "information": lambda payload: [
+        update(sessionUpdate="session_info_update", _meta={"agent_error": payload}),
+        result(),
+    ],
 }
 
 WALKED = [name for name in ODD_PAYLOADS if name not in BOUNDS_OF_A_SPEAKER]
@@ -287,8 +276,8 @@ def test_a_payload_that_a_handler_raises_is_forwarded() -> None:
 
 
 def test_an_advertisement_beside_an_answer_is_not_a_failure() -> None:
-    answer = END | {"result": {"stopReason": "end_turn", "_meta": {"agent_error": {"version": 1}}}}
-    shown = update(sessionUpdate="agent_message_chunk", content={"type": "text", "text": "Hi"})
+    answer = result(_meta={"agent_error": {"version": 1}})
+    shown = chunk("Hi")
     assert by_client(answer) is None
     assert by_core(shown, answer) is None
     assert by_guard(shown, answer) is None
@@ -306,7 +295,7 @@ ODD_RECORDS: dict[str, Json] = {
 @every("name", ODD_RECORDS)
 def test_every_door_reads_an_odd_air_record_as_the_same_failure(name: str) -> None:
     meta = {"jetbrains": {"air": {"version": 1, "sessionFailure": ODD_RECORDS[name]}}}
-    answer = END | {"result": {"stopReason": "end_turn", "_meta": meta}}
+    answer = result(_meta=meta)
     read = by_client(answer)
     assert read is not None
     for on in (by_core(answer), by_guard(answer)):

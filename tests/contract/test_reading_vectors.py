@@ -7,20 +7,13 @@ import re
 from collections import Counter
 from typing import Any
 
-import pytest
-
 from lastword.client import describe, read_error
 from lastword.core.failure.taxonomy import Action, ErrorType, RetrySafety
 from tests.kit.places import PROTOCOL
 from tests.kit.reading_vectors import FOLDER, document, expect_error, expect_view
 from tests.kit.rows import every
-from tests.kit.vector_format import MismatchError
 
 DESCRIPTION = (FOLDER / "README.md").read_text(encoding="utf-8")
-
-
-def named(vector: dict[str, Any]) -> str:
-    return str(vector["id"])
 
 
 @every("vector", document()["read"])
@@ -74,14 +67,6 @@ def test_the_vectors_show_every_type_action_and_retry_safety() -> None:
     assert {error["type"] for error in errors} == set(ErrorType)
     assert {error.get("action") for error in errors} > set(Action)
     assert {error.get("retry_safety") for error in errors} > set(RetrySafety)
-
-
-def test_a_reading_that_differs_from_its_vector_is_reported() -> None:
-    [vector] = [one for one in document()["read"] if one["id"] == "payload-empty"]
-    with pytest.raises(MismatchError, match="payload-empty"):
-        expect_error(vector, None)
-    with pytest.raises(MismatchError, match="retryable"):
-        expect_error(vector, {"type": "unknown", "message": "It failed.", "retryable": True})
 
 
 def test_the_vectors_are_plain_ascii_a_line_each() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import json
+import re
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
     from lastword.core.failure.transport_words import TransportWord
 
 ROWS: list[dict[str, Any]] = json.loads((PROTOCOL / "words.json").read_text())["words"]
-WORDS = every("word", TRANSPORT_WORDS)
 
 
 def test_the_committed_files_are_those_that_the_command_generates() -> None:
@@ -33,26 +33,22 @@ def test_the_committed_files_are_those_that_the_command_generates() -> None:
     assert [word.word for word in TRANSPORT_WORDS] == [row["word"] for row in ROWS]
 
 
-@WORDS
-def test_a_word_has_a_type_an_action_a_sentence_and_advice(word: TransportWord) -> None:
-    assert word.type in set(ErrorType)
-    assert word.action in set(Action)
-    assert word.loss in {*LossKind, "none"}
-    assert word.sentence.endswith(".")
-    assert word.advice.endswith(".")
-    assert word.word.replace("_", "").isalnum()
-    assert word.word == word.word.lower()
-
-
-def test_no_name_code_or_status_belongs_to_two_words() -> None:
+def test_the_words_of_the_table_are_distinct_and_complete() -> None:
+    for word in TRANSPORT_WORDS:
+        assert word.type in set(ErrorType), word
+        assert word.action in set(Action), word
+        assert word.loss in {*LossKind, "none"}, word
+        assert word.sentence.endswith("."), word
+        assert word.advice.endswith("."), word
+        assert re.fullmatch("[a-z0-9_]+", word.word), word
     for member in ("codes", "statuses"):
         found = [each for word in TRANSPORT_WORDS for each in getattr(word, member)]
-        assert len(found) == len(set(found))
+        assert len(found) == len(set(found)), member
     names = [name for word in TRANSPORT_WORDS for name in (word.word, *word.aliases)]
     assert len(names) == len(set(names)) == len(BY_NAME)
 
 
-@WORDS
+@every("word", TRANSPORT_WORDS)
 def test_codes_and_statuses_are_classified_like_their_word(word: TransportWord) -> None:
     for code in word.codes:
         loss = classify_close(code)
@@ -91,10 +87,8 @@ def test_a_close_is_described_by_its_reason_or_its_code(code: int, reason: str, 
     assert (word.word if word else None) == named
 
 
-CALLS = {"ProblemError": 1, "problem": 1, "Refusal": 2, "_refused": 0, "close": 1, "shut": 1} | {
-    "partial": 1,
-    "end": 1,
-}
+CALLS = {"ProblemError": 1, "problem": 1, "Refusal": 2, "_refused": 0, "close": 1, "shut": 1}
+CALLS |= {"partial": 1, "end": 1}
 """The functions of the gateway that refuse or close, and which of their arguments is the reason."""
 
 

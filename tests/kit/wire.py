@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     from lastword.core.link.effects import Effect, Order
     from lastword.core.timeline.entry import Entry
 
+MAX_TIMEOUTS = 1000
+"""Timers that may fire at one moment before the clock counts as stuck."""
+
 INITIALIZE = {
     "jsonrpc": "2.0",
     "id": 0,
@@ -119,7 +122,10 @@ class Wire:
 
     def time(self, now: float) -> Self:
         """The clock moves; what is due on the way happens at its time."""
+        stuck = 0
         while (due := self.core.next_timeout()) is not None and due <= now:
+            stuck = 0 if due > self.now else stuck + 1
+            assert stuck < MAX_TIMEOUTS, f"the clock is stuck at {self.now}"
             self.now = max(self.now, due)
             self.carry_out(self.core.handle_timeout(self.now))
         self.now = now
