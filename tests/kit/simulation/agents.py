@@ -82,21 +82,17 @@ def asks(w: World, prompt: bytes, session: bytes) -> bool:
     w.agent(*w.opening(prompt, session))
     dice = w.roll()
     about = b"sub" if dice > 0.95 else session
-    if dice < 0.5:
-        more = b',"toolCall":{"toolCallId":"t1"},"options":[%b]' % OPTIONS
-        w.agent(frames.request(w.agent_id(), b"session/request_permission", about, more))
-    elif dice < 0.6:
-        w.agent(frames.request(w.agent_id(), b"elicitation/create", session))
-    elif dice < 0.7:
-        w.agent(frames.request(w.agent_id(), b"fs/read_text_file", session, b',"path":"/a"'))
-    elif dice < 0.8:
-        more = b',"path":"/a","content":"b"'
-        w.agent(frames.request(w.agent_id(), b"fs/write_text_file", session, more))
-    elif dice < 0.9:
-        w.agent(frames.request(w.agent_id(), b"terminal/create", session, b',"command":"ls"'))
-    else:
-        more = b',"terminalId":"term1"'
-        w.agent(frames.request(w.agent_id(), b"terminal/release", about, more))
+    permission = b',"toolCall":{"toolCallId":"t1"},"options":[%b]' % OPTIONS
+    questions = (
+        (0.5, b"session/request_permission", about, permission),
+        (0.6, b"elicitation/create", session, b""),
+        (0.7, b"fs/read_text_file", session, b',"path":"/a"'),
+        (0.8, b"fs/write_text_file", session, b',"path":"/a","content":"b"'),
+        (0.9, b"terminal/create", session, b',"command":"ls"'),
+        (1.0, b"terminal/release", about, b',"terminalId":"term1"'),
+    )
+    question = next(rest for below, *rest in questions if dice < below)
+    w.agent(frames.request(w.agent_id(), *question))
     return False
 
 

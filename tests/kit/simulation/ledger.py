@@ -5,6 +5,7 @@ Owns the data that the referee judges by. None of it comes from the core.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -22,47 +23,41 @@ class BrokenPromiseError(Exception):
         self.promise = promise
 
 
+@dataclass(slots=True, eq=False)
 class Asked:
-    __slots__ = (
-        *("agent_ended", "cancelled_at", "cut", "delivered", "ended_at", "lasted", "line"),
-        *("method", "open", "plainly", "resent", "said_last", "session", "shown", "size"),
-        *("stopped", "typed", "waited", "went_on"),
-    )
-
-    def __init__(self, method: str, session: str | None) -> None:
-        self.method = method
-        self.session = session
-        self.open = True
-        self.cancelled_at: float | None = None
-        self.said_last = 0
-        """How many lines the client had sent with it."""
-        self.delivered = 0
-        """To the agent of which generation it went, counted from 1."""
-        self.stopped = False
-        """We told the agent to stop it."""
-        self.agent_ended = False
-        """That agent has answered it, well or badly."""
-        self.cut = False
-        """Its line was too long to be read."""
-        self.typed = 0
-        """Typed updates that announced its failure."""
-        self.waited = False
-        """The agent waited for the user as they cancelled it."""
-        self.size = 0
-        self.plainly = False
-        """It was asked again as the client asked it."""
-        self.line = b""
-        """A prompt as the client sent it."""
-        self.went_on = False
-        """`line` is lastword's own, which asks the agent to go on."""
-        self.resent = 0
-        """How often it has gone to an agent once more."""
-        self.shown = False
-        """Something of it has been seen, or begun."""
-        self.ended_at = 0.0
-        """When that agent had answered it."""
-        self.lasted = 0.0
-        """How long it has waited, in all, until it went to an agent once more."""
+    method: str
+    session: str | None
+    open: bool = True
+    cancelled_at: float | None = None
+    said_last: int = 0
+    """How many lines the client had sent with it."""
+    delivered: int = 0
+    """To the agent of which generation it went, counted from 1."""
+    stopped: bool = False
+    """We told the agent to stop it."""
+    agent_ended: bool = False
+    """That agent has answered it, well or badly."""
+    cut: bool = False
+    """Its line was too long to be read."""
+    typed: int = 0
+    """Typed updates that announced its failure."""
+    waited: bool = False
+    """The agent waited for the user as they cancelled it."""
+    size: int = 0
+    plainly: bool = False
+    """It was asked again as the client asked it."""
+    line: bytes = b""
+    """A prompt as the client sent it."""
+    went_on: bool = False
+    """`line` is lastword's own, which asks the agent to go on."""
+    resent: int = 0
+    """How often it has gone to an agent once more."""
+    shown: bool = False
+    """Something of it has been seen, or begun."""
+    ended_at: float = 0.0
+    """When that agent had answered it."""
+    lasted: float = 0.0
+    """How long it has waited, in all, until it went to an agent once more."""
 
 
 class Ledger:

@@ -217,20 +217,16 @@ class Drawn:
         hit = [one for one in world.todo if one[1] == "session/prompt" and one[2] == session]
         for request_id, method, _ in hit:
             dice = world.roll()
-            if dice < 0.6:
-                world.agent(
-                    *world.opening(request_id, session),
-                    *world.ending(request_id, session, b"cancelled"),
-                )
-            elif dice < 0.7:
+            if dice >= 0.8:
+                continue
+            if 0.6 <= dice < 0.7:
                 world.agent(frames.error(request_id, world.pick(ERRORS)))
-            elif dice < 0.8:
-                reason = world.pick((b"end_turn", b"max_tokens", b"refusal"))
+            else:
+                others = (b"end_turn", b"max_tokens", b"refusal")
+                reason = b"cancelled" if dice < 0.6 else world.pick(others)
                 world.agent(
                     *world.opening(request_id, session), *world.ending(request_id, session, reason)
                 )
-            else:
-                continue
             world.todo.remove((request_id, method, session))
 
     def _serve(self) -> None:
@@ -285,15 +281,13 @@ class Drawn:
         world.agent(frames.result(request_id, b"{%b}" % value))
 
     def _opened(self, world: World, request_id: bytes) -> bytes:
-        if not self._counts_anew:
-            return self._named(world, request_id, b"s%d" % (len(world.sessions) + 1))
-        world.opened += 1
-        while b"s%d" % world.opened in world.loaded:
+        number = len(world.sessions) + 1
+        if self._counts_anew:
             world.opened += 1
-        return self._named(world, request_id, b"s%d" % world.opened)
-
-    def _named(self, world: World, request_id: bytes, name: bytes) -> bytes:
-        parts = (b'"sessionId":"%b"' % name, self._modes(world), world.models())
+            while b"s%d" % world.opened in world.loaded:
+                world.opened += 1
+            number = world.opened
+        parts = (b'"sessionId":"s%d"' % number, self._modes(world), world.models())
         return frames.result(request_id, b"{%b}" % b",".join(filter(None, parts)))
 
     @staticmethod

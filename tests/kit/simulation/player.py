@@ -239,8 +239,7 @@ class Player:
 
     def _handle(self) -> None:
         self.referee.now = self.now
-        self._carry_out(self.core.handle_timeout(self.now))
-        self.referee.nobodys_line(self._taken())
+        self._nobodys(self.core.handle_timeout(self.now))
 
     def _die(self, code: int | None, signal: int | None) -> None:
         if self.alive:
@@ -258,15 +257,13 @@ class Player:
         self.alive = False
         self.to_agent.clear()
         self.referee.agent_lost()
-        self._carry_out(self.core.receive_eof(Side.AGENT, cause, self.now))
-        self.referee.nobodys_line(self._taken())
+        self._nobodys(self.core.receive_eof(Side.AGENT, cause, self.now))
 
     def _start(self) -> None:
         if self.ordered and not self.alive:
             self.ordered, self.alive = False, True
             self.referee.agent_started()
-            self._carry_out(self.core.agent_started(self.now))
-            self.referee.nobodys_line(self._taken())
+            self._nobodys(self.core.agent_started(self.now))
 
     def _start_fails(self) -> None:
         if self.ordered and not self.alive:
@@ -333,8 +330,7 @@ class Player:
     def _stderr(self, data: bytes) -> None:
         self.referee.failing = True
         if self.alive:
-            self._carry_out(self.core.receive_stderr(data, self.now))
-            self.referee.nobodys_line(self._taken())
+            self._nobodys(self.core.receive_stderr(data, self.now))
 
     def _word(self, request_id: bytes, word: str) -> None:
         if self.alive:
@@ -372,11 +368,15 @@ class Player:
         if self.client_open:
             self.client_open = False
             self.referee.client_left()
-            self._carry_out(self.core.receive_eof(Side.CLIENT, None, self.now))
-            self.referee.nobodys_line(self._taken())
+            self._nobodys(self.core.receive_eof(Side.CLIENT, None, self.now))
 
     def _carry_out(self, effects: list[Effect], *came: Any) -> None:
         self._ends.carry_out(effects, *came)
+
+    def _nobodys(self, effects: list[Effect]) -> None:
+        """What happens is no frame's."""
+        self._carry_out(effects)
+        self.referee.nobodys_line(self._taken())
 
     def _record(self, entry: Entry) -> None:
         told = f"{entry.kind.value} {entry.session_id} {entry.facts}".encode()

@@ -291,36 +291,31 @@ class Referee(Departures):
         self.coming_back.discard(session)
         if method == "initialize":
             self.up = frame.error is None
-        elif frame.error is None and coming:
-            self.fresh.add(session)
-            self._own_succeeds(frame, method, session)
-        elif frame.error is None and method == SETS_OPTION:
-            self.model_is_set(self.agents_model, frame.id or b"", session, frame.result or b"")
-        elif frame.error is None and method == SETS_MODE:
-            self.agent_has_set(frame.id or b"", session)  # late, and in force all the same
+        elif frame.error is None and (coming or method in {SETS_OPTION, SETS_MODE}):
+            # A choice that comes late is in force all the same.
+            if coming:
+                self.fresh.add(session)
+            if method in BRINGS_BACK:
+                self.brought_back.add(session)
+            self._succeeds(frame.id or b"", method, session, frame.result)
 
-    def _own_succeeds(self, frame: Read, method: str, session: str | None) -> None:
-        """The agent did what lastword asked of it for a session that comes back."""
+    def _succeeds(
+        self, request_id: bytes, method: str, session: str | None, result: bytes | None
+    ) -> None:
+        """The agent did for a session what lastword or the client asked of it."""
         if method in BRINGS_BACK:
-            self.brought_back.add(session)
-            self.agent_opened(session, frame.result)
+            self.agent_opened(session, result)
         elif method == SETS_MODE:
-            self.agent_has_set(frame.id or b"", session)
+            self.agent_has_set(request_id, session)
         elif method == SETS_OPTION:
-            self.model_is_set(self.agents_model, frame.id or b"", session, frame.result or b"")
+            self.model_is_set(self.agents_model, request_id, session, result or b"")
 
     def _its_own_succeeds(self, asked: Asked, request_id: bytes, frame: Read) -> None:
         """The same of what the client asked."""
         if asked.session not in self.nobodys:
             self.fresh.add(asked.session)
-        if asked.method == SETS_MODE:
-            self.agent_has_set(request_id, asked.session)
-        elif asked.method == SETS_OPTION:
-            answer = frame.result or b""
-            self.model_is_set(self.agents_model, request_id, asked.session, answer)
-        elif asked.method in BRINGS_BACK:
-            self.agent_opened(asked.session, frame.result)
-        elif asked.method == "session/new" and frame.result is not None:
+        self._succeeds(request_id, asked.method, asked.session, frame.result)
+        if asked.method == "session/new" and frame.result is not None:
             session = members(frame.result).get("sessionId")
             self.brought_back.discard(session)
             self.agent_opened(session, frame.result)

@@ -46,15 +46,13 @@ class Altered(Connection):
         return self.alter(super().receive(side, message, now), side, message)
 
     def receive_eof(self, side: Side, cause: Any, now: float) -> list[Effect]:
-        return self.alter(super().receive_eof(side, cause, now))
+        return self.alter(super().receive_eof(side, cause, now), None, None)
 
     def handle_timeout(self, now: float) -> list[Effect]:
-        return self.alter(super().handle_timeout(now))
+        return self.alter(super().handle_timeout(now), None, None)
 
-    def alter(
-        self, effects: list[Effect], side: Side | None = None, message: Any = None
-    ) -> list[Effect]:
-        raise NotImplementedError
+    def alter(self, effects: list[Effect], _side: Side | None, _message: Any) -> list[Effect]:
+        return effects
 
 
 class AnswersTwice(Altered):
@@ -94,9 +92,7 @@ def _with_data(effect: Answer, text: str) -> Answer:
 class ForgetsPayload(Altered):
     """What the agent answered passes untyped."""
 
-    def alter(
-        self, effects: list[Effect], side: Side | None = None, message: Any = None
-    ) -> list[Effect]:
+    def alter(self, effects: list[Effect], side: Side | None, message: Any) -> list[Effect]:
         failed = side is Side.AGENT and getattr(message, "message", None) is not None
         if (
             failed
@@ -110,16 +106,14 @@ class ForgetsPayload(Altered):
 class LetsAllPass(Altered):
     """What was to be kept back passes."""
 
-    def alter(self, effects: list[Effect], side: Side | None = None, *_: Any) -> list[Effect]:
+    def alter(self, effects: list[Effect], side: Side | None, _message: Any) -> list[Effect]:
         return [FORWARD if isinstance(e, Drop) and side is Side.AGENT else e for e in effects]
 
 
 class KeepsUpdates(Altered):
     """Every healthy update is kept from the client."""
 
-    def alter(
-        self, effects: list[Effect], side: Side | None = None, message: Any = None
-    ) -> list[Effect]:
+    def alter(self, effects: list[Effect], side: Side | None, message: Any) -> list[Effect]:
         is_update = side is Side.AGENT and getattr(message, "message", None) is not None
         if is_update and message.message.method == "session/update":
             return []
@@ -140,9 +134,9 @@ class SaysMore(Altered):
 class Raises(Altered):
     """It raises because of what a peer sent."""
 
-    def alter(self, effects: list[Effect], *more: Any) -> list[Effect]:
-        if more and isinstance(more[1], jsonrpc.Malformed):
-            raise RuntimeError("this line is no frame")
+    def alter(self, effects: list[Effect], _side: Side | None, message: Any) -> list[Effect]:
+        if isinstance(message, jsonrpc.Malformed):
+            raise TypeError("this line is no frame")
         return effects
 
 
@@ -164,18 +158,8 @@ class IsNeverDone(Altered):
         due = super().next_timeout()
         return None if due is None else min(due, 50.0)
 
-    def alter(self, effects: list[Effect], *_: Any) -> list[Effect]:
-        return effects
 
-
-class Reads(Altered):
-    """The core, with what it takes in changed."""
-
-    def alter(self, effects: list[Effect], *_: Any) -> list[Effect]:
-        return effects
-
-
-class WaitsForTheWatchdog(Reads):
+class WaitsForTheWatchdog(Altered):
     """A line that cannot be read is nobody's."""
 
     def receive(self, side: Side, message: Any, now: float) -> list[Effect]:
@@ -186,7 +170,7 @@ class WaitsForTheWatchdog(Reads):
         return []
 
 
-class TakesAnyId(Reads):
+class TakesAnyId(Altered):
     """A line that cannot be read answers for each id that stands anywhere in it."""
 
     def receive(self, side: Side, message: Any, now: float) -> list[Effect]:
@@ -205,9 +189,7 @@ class TakesAnyId(Reads):
 class BelievesTheAgent(Altered):
     """What the agent calls a cancelled turn is what the client reads."""
 
-    def alter(
-        self, effects: list[Effect], side: Side | None = None, message: Any = None
-    ) -> list[Effect]:
+    def alter(self, effects: list[Effect], side: Side | None, message: Any) -> list[Effect]:
         ends = side is Side.AGENT and b"end_turn" in getattr(message, "line", b"")
         answered = any(isinstance(e, Answer) and b'"cancelled"' in e.frame for e in effects)
         return [FORWARD] if ends and answered else effects
@@ -216,9 +198,7 @@ class BelievesTheAgent(Altered):
 class HasNoRoom(Altered):
     """A prompt that has to wait is refused."""
 
-    def alter(
-        self, effects: list[Effect], side: Side | None = None, message: Any = None
-    ) -> list[Effect]:
+    def alter(self, effects: list[Effect], side: Side | None, message: Any) -> list[Effect]:
         if side is Side.CLIENT and not effects:
             full = failures.own_failure(ErrorType.AGENT_STALLED, "queue_full")
             return ending.refuse_prompt(self.link, self.link.session("s1"), message, full)
@@ -234,11 +214,8 @@ class GoesOnTwice(Altered):
             effect for effect in effects if isinstance(effect, Send) and effect.to is Side.AGENT
         ]
 
-    def alter(self, effects: list[Effect], *_: Any) -> list[Effect]:
-        return effects
 
-
-class WaitsOnThoughCancelled(Reads):
+class WaitsOnThoughCancelled(Altered):
     """A cancel does not reach what waits."""
 
     def receive(self, side: Side, message: Any, now: float) -> list[Effect]:
@@ -247,7 +224,7 @@ class WaitsOnThoughCancelled(Reads):
         return [] if is_cancel and waits else super().receive(side, message, now)
 
 
-class WaitsForEver(Reads):
+class WaitsForEver(Altered):
     """A limit that is too far away is waited for all the same."""
 
     def __init__(self, options: Any) -> None:
@@ -255,7 +232,7 @@ class WaitsForEver(Reads):
         super().__init__(msgspec.structs.replace(options, continue_at_reset_seconds=far))
 
 
-class CountsAllThatIsEqual(Reads):
+class CountsAllThatIsEqual(Altered):
     """What was shown between two equal sentences does not make them others."""
 
     def receive(self, side: Side, message: Any, now: float) -> list[Effect]:
