@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import itertools
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from lastword.core.link.connection import Side
 from tests.kit.turn_signs import NOTHING, SIGNS, Happening, flood, in_turn
 from tests.kit.wire import cancel, error, failure, result
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tests.kit.wire import Wire
 
 
 def _answer(members: dict[str, Any]) -> Happening:
@@ -34,64 +39,54 @@ UNNAMED = {"an internal error": "internal"} | dict.fromkeys(
 """What is told where nothing names a failure; `unknown` is the rest."""
 
 
-def _all_signs() -> list[tuple[tuple[str | None, Happening], ...]]:
-    return list(itertools.product(*((NOTHING, *signs) for signs in SIGNS.values())))
+def _turns() -> Iterator[tuple[list[str | None], Wire]]:
+    """A turn for each combination of signs, with the types that they name."""
+    for signs in itertools.product(*((NOTHING, *signs) for signs in SIGNS.values())):
+        wire = in_turn()
+        for _, sign in signs:
+            sign(wire)
+        yield [named for named, _ in signs], wire
+
+
+def _end(wire: Wire, end: str) -> None:
+    _, happens = ENDS.get(end, NOTHING)
+    happens(wire)
+    if end == "the agent's death":
+        wire.eof(Side.AGENT)
+    wire.time(wire.now + 20)
 
 
 @pytest.mark.parametrize("end", ENDS)
 def test_each_end_of_a_turn_is_classified_with_each_combination_of_signs(end: str) -> None:
     named_by_end, happens = ENDS[end]
-    for signs in _all_signs():
-        announced, *others = [name for name, _ in signs]
-        wire = in_turn()
-        for _, sign in signs:
-            sign(wire)
+    for (announced, *others), wire in _turns():
         happens(wire)
         wire.time(wire.now + 1)
         named = [name for name in (announced, named_by_end, *others) if name is not None]
         expected = named[0] if named else UNNAMED.get(end, "unknown")
-        assert failure(wire)["type"] == expected, (end, signs)
+        assert failure(wire)["type"] == expected, (end, announced, others)
 
 
 @pytest.mark.parametrize("end", [*ENDS, "the agent's death", "the grace runs out"])
-def test_a_turn_that_we_stop_gets_our_reason_unless_the_agent_gave_one(
-    end: str,
-) -> None:
-    _, happens = ENDS.get(end, NOTHING)
-    for signs in _all_signs():
-        wire = in_turn()
-        for _, sign in signs:
-            sign(wire)
+def test_a_turn_that_we_stop_gets_our_reason_unless_the_agent_gave_one(end: str) -> None:
+    for named, wire in _turns():
         flood(wire)
-        happens(wire)
-        if end == "the agent's death":
-            wire.eof(Side.AGENT)
-        wire.time(wire.now + 20)
-        assert failure(wire)["type"] == (signs[0][0] or "stderr_overflow"), signs
+        _end(wire, end)
+        assert failure(wire)["type"] == (named[0] or "stderr_overflow"), named
 
 
 def test_an_agents_death_is_a_crash_unless_the_agent_gave_a_reason() -> None:
-    for signs in _all_signs():
-        wire = in_turn()
-        for _, sign in signs:
-            sign(wire)
+    for named, wire in _turns():
         wire.eof(Side.AGENT)
-        assert failure(wire)["type"] == (signs[0][0] or "agent_crash"), signs
+        assert failure(wire)["type"] == (named[0] or "agent_crash"), named
 
 
 @pytest.mark.parametrize("end", [*ENDS, "the agent's death", "the grace runs out"])
 def test_a_turn_that_the_user_cancels_is_never_reported_as_failed(end: str) -> None:
-    _, happens = ENDS.get(end, NOTHING)
-    for signs in _all_signs():
-        wire = in_turn()
-        for _, sign in signs:
-            sign(wire)
+    for named, wire in _turns():
         wire.client(cancel())
-        happens(wire)
-        if end == "the agent's death":
-            wire.eof(Side.AGENT)
-        wire.time(wire.now + 20)
+        _end(wire, end)
         (answer,) = wire.answers()
         # What it has announced as a failure is no success.
-        passed = end == "a success" and signs[0] is NOTHING
-        assert answer["result"]["stopReason"] == ("end_turn" if passed else "cancelled"), signs
+        passed = end == "a success" and named[0] is None
+        assert answer["result"]["stopReason"] == ("end_turn" if passed else "cancelled"), named

@@ -15,7 +15,7 @@ from lastword.core.failure.members import BY_NAME, MEMBERS, ValueForm
 from lastword.core.failure.taxonomy import AgentError
 from lastword.core.link import entries
 from protocol import generate_payload
-from protocol.typescript import generate
+from protocol.typescript import generate, generate_tables
 from tests.kit.places import PROTOCOL
 from tests.kit.places import ROOT as REPOSITORY
 
@@ -34,8 +34,11 @@ def test_the_committed_files_are_those_that_the_command_generates() -> None:
     files[generate.TARGET] = f"{generate.generated(schema)}\n{mark}{by_hand}"
     _, mark, by_hand = COMPILED.read_text(encoding="utf-8").partition(generate.COMPILED_MARK)
     files[COMPILED] = f"{generate.compiled(schema)}{mark}{by_hand}"
+    files[generate_tables.TARGET] = generate_tables.made()
     for path, text in files.items():
-        assert path.read_text(encoding="utf-8") == text, f"{path}: {RUN}"
+        assert path.read_text(encoding="utf-8") == text, (
+            f"{path}: {RUN} and protocol/typescript/generate_tables.py"
+        )
     assert [*schema["$defs"]["AgentErrorPayload"]["properties"]] == [*BY_NAME], RUN
     assert set(AgentError.__struct_fields__) == {*BY_NAME, "extra"}, RUN
 

@@ -181,7 +181,7 @@ AGENTS = ("an-agent-of-ours", "codex-acp", "claude-code-acp")
 def test_a_thousand_honest_answers_that_speak_of_errors_pass(name: str) -> None:
     answers = honest_answers()
     assert len(answers) >= 1000
-    # Each from one agent; from every agent: tests/contract/test_honest_answers.py.
+    # Each from one agent; from every agent: tests/contract/test_failures.py.
     for question, answer in answers[AGENTS.index(name) :: len(AGENTS)]:
         assert passes(answer, question, name), answer
 
