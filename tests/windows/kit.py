@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Self
 from lastword.platform.files import is_running
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
 FUSE_SECONDS = 60.0
 AGENT = Path(__file__).with_name("agent.py")
@@ -41,6 +41,12 @@ def run(*command: str) -> subprocess.CompletedProcess[bytes]:
     )
     assert b"Traceback" not in ended.stdout + ended.stderr
     return ended
+
+
+def said_by(*command: str, encoding: str = "utf-8") -> tuple[int, str]:
+    """Return the exit status and the output of a command without input."""
+    ended = run(*command)
+    return ended.returncode, (ended.stdout + ended.stderr).decode(encoding)
 
 
 class Client:
@@ -94,24 +100,22 @@ class Client:
         self.process.stdin.write(json.dumps(frame).encode() + b"\r\n")
         self.process.stdin.flush()
 
-    def answer(self, number: int) -> dict[str, Any]:
-        """Return the answer to a request."""
+    def _first(self, wanted: Callable[[dict[str, Any]], bool]) -> dict[str, Any]:
+        """Return the next frame that is wanted; keep the texts of those before it."""
         deadline = time.monotonic() + FUSE_SECONDS
         while True:
             frame = self.frames.get(timeout=max(0.0, deadline - time.monotonic()))
-            if frame.get("id") == number and "method" not in frame:
+            if wanted(frame):
                 return frame
-            content = frame.get("params", {}).get("update", {}).get("content") or {}
-            self.updates.append(content.get("text", ""))
+            self.updates.append((update_in(frame).get("content") or {}).get("text", ""))
+
+    def answer(self, number: int) -> dict[str, Any]:
+        """Return the answer to a request."""
+        return self._first(lambda frame: frame.get("id") == number and "method" not in frame)
 
     def update(self, kind: str) -> dict[str, Any]:
         """Return the next update of a kind."""
-        deadline = time.monotonic() + FUSE_SECONDS
-        while True:
-            frame = self.frames.get(timeout=max(0.0, deadline - time.monotonic()))
-            update: dict[str, Any] = frame.get("params", {}).get("update", {})
-            if update.get("sessionUpdate") == kind:
-                return update
+        return update_in(self._first(lambda f: update_in(f).get("sessionUpdate") == kind))
 
     def session(self, folder: str = "", **capabilities: object) -> str:
         """Begin a session; return its id."""
@@ -146,6 +150,12 @@ class Editor(Client):
 
     def __init__(self, *command: str, options: tuple[str, ...] = ("--no-record",)) -> None:
         super().__init__(*lastword("run", *options, "--", *command))
+
+
+def update_in(frame: dict[str, Any]) -> dict[str, Any]:
+    """Return the update of a notification; an empty one where the frame is none."""
+    update: dict[str, Any] = frame.get("params", {}).get("update", {})
+    return update
 
 
 def failure(answer: dict[str, Any]) -> dict[str, Any]:

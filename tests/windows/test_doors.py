@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from tests.windows.kit import Client, failure, lastword, run
+from tests.windows.kit import Client, failure, lastword, said_by
 
 EXAMPLES = Path(__file__).resolve().parent.parent.parent / "examples"
 
@@ -33,9 +33,3 @@ def test_the_demo_shows_three_failures() -> None:
     assert status == 0, said
     assert "after 20 s" in said
     assert "ended by SIGKILL" in said
-
-
-def said_by(*command: str) -> tuple[int, str]:
-    """Return the exit status and the output of a command."""
-    ended = run(*command)
-    return ended.returncode, (ended.stdout + ended.stderr).decode()

@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.windows.kit import Editor, agent, all_gone, descendants, failure, lastword, run
+from tests.windows.kit import Editor, agent, all_gone, descendants, failure, lastword, said_by
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+RUN = lastword("run", "--no-record", "--")
 QUICK = ("--no-record", "--first-update-timeout", "1s", "--cancel-grace", "1s")
 
 
@@ -24,19 +25,14 @@ def test_the_successful_turns_of_two_sessions_are_passed_on() -> None:
         assert editor.leave() == 0
 
 
-def test_an_access_violation_ends_the_turn_as_a_crash() -> None:
-    with Editor(*agent("crash")) as editor:
-        error = failure(editor.prompt(editor.session()))
+def test_an_access_violation_ends_the_turn_as_a_crash_and_the_agent_is_started_again() -> None:
+    with Editor(*agent("crash once")) as editor:
+        error = failure(editor.prompt(editor.session(), "crash"))
         assert error["type"] == "agent_crash"
         assert "out of luck" in json.dumps(error)
+        assert editor.prompt(editor.session())["result"]["stopReason"] == "end_turn"
         editor.leave()
         assert "0xC0000005 (access violation)" in b"".join(editor.errors).decode()
-
-
-def test_the_agent_is_started_again_after_a_crash() -> None:
-    with Editor(*agent("crash once")) as editor:
-        assert failure(editor.prompt(editor.session(), "crash"))["type"] == "agent_crash"
-        assert editor.prompt(editor.session())["result"]["stopReason"] == "end_turn"
 
 
 def test_a_hanging_turn_is_ended_and_its_agent_ends_with_the_editor() -> None:
@@ -93,7 +89,7 @@ def test_a_batch_file_of_an_agent_is_started(shims: Path) -> None:
 
 @pytest.mark.parametrize("word", ['a" & echo x', "%PATH%", "!PATH!", "a\nb"])
 def test_an_argument_that_a_batch_file_would_expand_is_refused(shims: Path, word: str) -> None:
-    status, errors = run_once(str(shims / "shim.cmd"), word)
+    status, errors = said_by(*RUN, str(shims / "shim.cmd"), word)
     assert status != 0
     assert "batch file" in errors
 
@@ -104,13 +100,7 @@ def test_a_program_in_the_working_directory_is_not_started(
     planted = tmp_path / "planted.cmd"
     planted.write_text("@echo planted 1>&2\r\n")
     monkeypatch.chdir(tmp_path)
-    status, errors = run_once("planted")
+    status, errors = said_by(*RUN, "planted")
     assert status != 0
     assert "planted" in errors
     assert "planted \r" not in errors
-
-
-def run_once(*command: str) -> tuple[int, str]:
-    """Return the exit status and stderr of `lastword run` without an editor."""
-    ended = run(*lastword("run", "--no-record", "--", *command))
-    return ended.returncode, ended.stderr.decode()

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.windows.kit import Editor, agent, lastword, run
+from tests.windows.kit import Editor, agent, lastword, run, said_by
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -32,10 +32,9 @@ def profile(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return home
 
 
-def said_by(*arguments: str) -> tuple[int, str]:
+def said(*arguments: str) -> tuple[int, str]:
     """Return the exit status and the output of lastword."""
-    ended = run(*lastword(*arguments))
-    return ended.returncode, (ended.stdout + ended.stderr).decode("cp1252")
+    return said_by(*lastword(*arguments), encoding="cp1252")
 
 
 def test_zed_gets_its_entry_and_keeps_the_users_comments_and_line_ends(profile: Path) -> None:
@@ -43,8 +42,8 @@ def test_zed_gets_its_entry_and_keeps_the_users_comments_and_line_ends(profile: 
     file.parent.mkdir()
     before = b'// m\xc3\xbcde\r\n{\r\n  "theme": "One Dark", // for the night\r\n}\r\n'
     file.write_bytes(before)
-    status, said = said_by("setup", "zed", "--write", "--", *agent("fine"))
-    assert status == 0, said
+    status, told = said("setup", "zed", "--write", "--", *agent("fine"))
+    assert status == 0, told
     written = file.read_bytes()
     assert written.count(b"\n") == written.count(b"\r\n")
     assert b"// for the night" in written
@@ -62,8 +61,8 @@ def test_zed_gets_its_entry_and_keeps_the_users_comments_and_line_ends(profile: 
 def test_an_editor_without_settings_gets_them_in_the_right_place(
     profile: Path, editor: str, place: str, member: str
 ) -> None:
-    status, said = said_by("setup", editor, "--write", "--create", "--", *agent("fine"))
-    assert status == 0, said
+    status, told = said("setup", editor, "--write", "--create", "--", *agent("fine"))
+    assert status == 0, told
     (entry,) = json.loads((profile / place).read_text(encoding="utf-8"))[member].values()
     started = [entry["command"], *entry["args"]]
     assert started[-len(agent("fine")) :] == agent("fine")
@@ -73,15 +72,15 @@ def test_an_editor_without_settings_gets_them_in_the_right_place(
 
 def test_the_doctor_finds_an_agent_usable(profile: Path) -> None:
     assert profile.is_dir()
-    status, said = said_by("doctor", "--", *agent("fine"))
-    assert status == 0, said
-    assert "tested in Wine" in said
+    status, told = said("doctor", "--", *agent("fine"))
+    assert status == 0, told
+    assert "tested in Wine" in told
 
 
 def test_the_gateway_states_its_system_requirement() -> None:
-    status, said = said_by("gateway")
+    status, told = said("gateway")
     assert status != 0
-    assert "needs Linux or macOS" in said
+    assert "needs Linux or macOS" in told
 
 
 def test_a_folder_may_have_a_long_path(tmp_path: Path) -> None:
@@ -90,9 +89,9 @@ def test_a_folder_may_have_a_long_path(tmp_path: Path) -> None:
     with Editor(*agent("silent"), options=("--record", str(folder))) as editor:
         editor.prompt(editor.session())
         editor.leave()
-    status, said = said_by("log", "--record", str(folder))
-    assert status == 0, said
-    assert "unknown error" in said
+    status, told = said("log", "--record", str(folder))
+    assert status == 0, told
+    assert "unknown error" in told
 
 
 def test_the_console_script_starts_lastword() -> None:
