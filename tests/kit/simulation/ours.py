@@ -9,6 +9,7 @@ import json
 from typing import Any
 
 from tests.kit.simulation.frames import SECRETS, members
+from tests.kit.simulation.ledger import BrokenPromiseError
 
 MAX_FRAME = 60 * 1024
 MAX_MESSAGE = 500
@@ -41,15 +42,9 @@ _NEVER_SAID = (
 _NEVER_USED = frozenset({-32002, -32602})
 
 
-class UnsoundFrameError(Exception):
-    def __init__(self, rule: str, why: str) -> None:
-        super().__init__(rule, why)
-        self.rule, self.why = rule, why
-
-
 def _must(rule: str, held: object, why: str) -> None:
     if not held:
-        raise UnsoundFrameError(rule, why)
+        raise BrokenPromiseError(rule, why)
 
 
 def within_bounds(frame: bytes) -> None:
