@@ -60,11 +60,6 @@ def _ends_well(result: bytes) -> bool:
 
 
 class Read:
-    __slots__ = (
-        *("ends_well", "error", "id", "kind", "method", "mode", "model", "named", "result"),
-        *("session", "state", "stop"),
-    )
-
     def __init__(self, line: _Line, raw: bytes) -> None:
         self.id = None if line.id is UNSET else plain_id(bytes(line.id))
         self.method = line.method
