@@ -1,12 +1,11 @@
-"""Crashes by the thousand: a real sidecar whose agents die in every way, over and over.
+"""Crashes by the thousand: real sidecars whose agents die in every way, over and over.
 
     python -m tests.long.chaos --cycles 5000 --seed 1
 
 Owns what a cycle is (turns that stream, a death among them, what is asked next), and the count of
-what a sidecar holds before and after; turns that race with a death are `simulate_processes`'. Every
-prompt has to be answered exactly once, each with what was to be expected; the last line says how
-many were, and what was left: descriptors, zombies, orphans, threads, memory. The exit status is 1
-where anything is not as it should be.
+what a sidecar holds before and after. Every prompt has to be answered exactly once, each with what
+was to be expected; the last line says how many were, and what was left: descriptors, zombies,
+orphans, threads, memory. The exit status is 1 where anything is not as it should be.
 """
 
 from __future__ import annotations
@@ -15,6 +14,7 @@ import argparse
 import random
 import resource
 import sys
+import threading
 import time
 from collections import Counter
 from dataclasses import dataclass, field
@@ -22,13 +22,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tests.kit import children, left_behind
+from tests.kit.client import Frame
 from tests.kit.patience import patient
 from tests.kit.places import AGENTS
 from tests.kit.sidecar import OUR_SOURCE, SidecarClient
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from tests.kit.client import Frame
 
 HERE = Path(__file__).resolve().parent
@@ -46,7 +45,7 @@ ENDS_WELL = ("exit_0", "exit_0_with_worker")
 LARGE_CHARS = 400_000
 """Of a prompt that fills the agent's pipe, and with others what may wait for the next agent."""
 
-SESSIONS = ("s1", "s2", "s3", "s4")
+SESSIONS = 4
 CHILDREN = 2
 """The agent and its guardian."""
 
@@ -74,6 +73,7 @@ class Holding:
 @dataclass(slots=True)
 class Score:
     cycles: int = 0
+    asked: int = 0
     answered: int = 0
     leaked_fds: int = 0
     zombies: int = 0
@@ -93,7 +93,7 @@ class Score:
     def clean(self) -> bool:
         left = self.leaked_fds or self.zombies or self.orphans or self.threads
         grown = self.rss_growth_mb > GROWTH_LIMIT_MB
-        return not (self.problems or left or grown)
+        return not (self.problems or left or grown or self.asked != self.answered)
 
 
 class Client(SidecarClient):
@@ -125,9 +125,9 @@ class Chaos:
         client = self._client = Client(AGENT)
         try:
             client.initialize()
-            for _ in SESSIONS:
+            for _ in range(SESSIONS):
                 client.answer(client.request("session/new", cwd="/", mcpServers=[]))
-            self._recover(SESSIONS)
+            self._recover(self._sessions())
             first = warm = self._at_rest(None)
             for number in range(self._cycles):
                 if number == min(WARM_CYCLES, self._cycles // 2):
@@ -143,6 +143,10 @@ class Chaos:
             self.score.problems.append(str(problem))
         self.score.orphans += len(left_behind.processes(client.mark))
 
+    @staticmethod
+    def _sessions() -> list[str]:
+        return [f"s{number + 1}" for number in range(SESSIONS)]
+
     def _ask(self, session: str, text: str) -> int:
         request_id = self._client.ask(session, text)
         self._asked.append(request_id)
@@ -150,33 +154,66 @@ class Chaos:
 
     def _cycle(self) -> None:
         """Turns under way, a death among them, and everything asked again."""
-        roll, sessions = self._random.random, self._random.sample(SESSIONS, len(SESSIONS))
+        roll, sessions = self._random.random, self._sessions()
+        self._random.shuffle(sessions)
         (how,) = self._random.choices([*DEATHS], [*DEATHS.values()])
         victim, others = sessions[0], sessions[1:]
-        failing = [self._ask(s, "stream") for s in others[: self._random.randrange(len(SESSIONS))]]
+        failing = [self._ask(s, "stream") for s in others[: self._random.randrange(SESSIONS)]]
+        if roll() < 0.2:
+            self._spoil(victim)
         idle = how not in ENDS_WELL and roll() < 0.2
         dying = self._ask(victim, f"{'answer_and_die' if idle else 'die'} {how}")
-        for request_id in (*failing, *(() if idle else (dying,))):
-            answer = self._client.answer(request_id)
-            assert is_crash(answer), f"after {how}: {answer}"
-        if idle:
-            assert "result" in self._client.answer(dying), "an answered turn is answered"
-        self._recover(sessions[: 1 + self._random.randrange(len(SESSIONS))], raced=idle)
+        racing = None
+        if len(failing) < len(others) and roll() < 0.3:
+            # Sent while the agent dies: it may be lost with it, or wait for the next one.
+            racing = self._ask(others[-1], self._hello())
+        for request_id in failing:
+            self._expect_crash(self._answer(request_id), how)
+        if not idle:
+            self._expect_crash(self._answer(dying), how)
+        else:
+            assert "result" in self._answer(dying), "an answered turn is answered"
+        if racing is not None:
+            answer = self._answer(racing)
+            assert "result" in answer or is_crash(answer), answer
+        if not idle and roll() < 0.2:
+            self._cancel_at_once(victim)
+        self._recover(sessions[: 1 + self._random.randrange(SESSIONS)], raced=idle)
         self._settle()
 
     def _hello(self) -> str:
         large = self._random.random() < 0.1
         return "hello" + " " * LARGE_CHARS if large else "hello"
 
-    def _recover(self, sessions: Sequence[str], *, raced: bool = False) -> None:
+    def _spoil(self, session: str) -> None:
+        """A turn whose answer is no JSON, though its id can be read: it fails at once."""
+        answer = self._answer(self._ask(session, "spoil"))
+        told = answer.get("error", {}).get("data", {}).get("agent_error", {})
+        assert told.get("type") == "protocol_error", answer
+
+    def _cancel_at_once(self, session: str) -> None:
+        """A prompt that is cancelled before there is an agent to take it."""
+        cancelled = self._ask(session, "hello")
+        self._client.notify("session/cancel", sessionId=session)
+        answer = self._answer(cancelled)
+        assert answer.get("result", {}).get("stopReason") in {"cancelled", "end_turn"}, answer
+
+    def _recover(self, sessions: list[str], *, raced: bool = False) -> None:
         """Prompts to these sessions, which all have to come back."""
         waiting = {session: self._ask(session, self._hello()) for session in sessions}
         for session, request_id in waiting.items():
-            answer = self._client.answer(request_id)
+            answer = self._answer(request_id)
             if raced and is_crash(answer):
                 # It was still thought alive: the next one is not.
-                answer = self._client.answer(self._ask(session, "hello"))
+                answer = self._answer(self._ask(session, "hello"))
             assert answer.get("result") == {"stopReason": "end_turn"}, answer
+
+    def _answer(self, request_id: int) -> Frame:
+        return self._client.answer(request_id)
+
+    @staticmethod
+    def _expect_crash(answer: Frame, how: str) -> None:
+        assert is_crash(answer), f"after {how}: {answer}"
 
     def _settle(self) -> None:
         """Each prompt of this cycle was answered, and once."""
@@ -184,6 +221,7 @@ class Chaos:
         for request_id in self._asked:
             times = self._answers[request_id]
             assert times == 1, f"prompt {request_id} was answered {times} times"
+        self.score.asked += len(self._asked)
         self.score.answered += len(self._asked)
         self._asked.clear()
         self._answers.clear()
@@ -192,7 +230,7 @@ class Chaos:
 
     def _at_rest(self, wanted: Holding | None) -> Holding:
         """What the sidecar holds once it is quiet, and at most what is wanted; else what it has."""
-        self._recover(SESSIONS)
+        self._recover(self._sessions())
         self._settle()
         deadline = time.monotonic() + patient(QUIET_SECONDS)
         while True:
@@ -242,17 +280,36 @@ def _is_zombie(pid: str) -> bool:
         return False  # gone while we looked
 
 
+def run(cycles: int, seed: int, sidecars: int) -> Score:
+    """Cycles shared out among sidecars that run at the same time."""
+    # A death by SIGSEGV is to be quick, and to leave no file.
+    resource.setrlimit(resource.RLIMIT_CORE, (0, resource.getrlimit(resource.RLIMIT_CORE)[1]))
+    shares = [cycles // sidecars + (number < cycles % sidecars) for number in range(sidecars)]
+    all_ = [Chaos(share, seed * 1000 + number) for number, share in enumerate(shares)]
+    threads = [threading.Thread(target=chaos.run) for chaos in all_]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    total = Score()
+    for score in (chaos.score for chaos in all_):
+        for name in ("cycles", "asked", "answered", "leaked_fds", "zombies", "orphans", "threads"):
+            setattr(total, name, getattr(total, name) + getattr(score, name))
+        total.rss_growth_mb = max(total.rss_growth_mb, score.rss_growth_mb)
+        total.problems += score.problems
+    if total.cycles != cycles:
+        total.problems.append(f"{cycles - total.cycles} cycles were not made")
+    return total
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--cycles", type=int, default=1000)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--sidecars", type=int, default=2, help="how many run at a time")
     options = parser.parse_args()
     children.prepare()
-    # A death by SIGSEGV is to be quick, and to leave no file.
-    resource.setrlimit(resource.RLIMIT_CORE, (0, resource.getrlimit(resource.RLIMIT_CORE)[1]))
-    chaos = Chaos(options.cycles, options.seed)
-    chaos.run()
-    score = chaos.score
+    score = run(options.cycles, options.seed, options.sidecars)
     for problem in score.problems:
         sys.stdout.write(f"{problem}\n\n")
     sys.stdout.write(f"{score}\n")
