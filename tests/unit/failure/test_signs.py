@@ -15,46 +15,31 @@ if TYPE_CHECKING:
 PLAIN = b'{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s1","update":{}}}'
 
 
-def test_a_message_that_begins_like_an_agents_error_may_be_one() -> None:
+def test_a_message_that_begins_like_an_agents_error_may_be_one_unless_it_is_longer() -> None:
     assert may_be_error("Prompt is too long")
     assert not may_be_error("Here is the plan.")
-
-
-def test_a_message_longer_than_any_error_is_not_one() -> None:
     assert not may_be_error("Prompt is too long" + " x" * MAX_PROSE_CHARS)
 
 
 @pytest.mark.parametrize(
-    "text",
+    ("text", "begins", "goes_on"),
     [
-        "Retrying (attempt 1/3, waiting 2s)...",
-        "Reconnecting... 2/5",
-        "\u26a0 Retrying request (2 of 10) in 4.5s",
+        ("Retrying (attempt 1/3, waiting 2s)...", True, True),
+        ("Reconnecting... 2/5", True, True),
+        ("\u26a0 Retrying request (2 of 10) in 4.5s", True, True),
+        ("Retry finished, resuming.", False, True),
+        ("", False, False),
+        ("Retrying helps.", False, False),
+        ("Retrying 3 of 5 tests fixed it.", False, False),
+        ("Retry logic was added to 3 of 5 handlers.", False, False),
+        ("I see `Retrying (attempt 1/3)` in the log.", False, False),
+        ("Retrying (attempt 1/3) means that the first try failed.", False, False),
+        ("Retrying (attempt 1/3)" + " " * 240, False, False),
     ],
 )
-def test_a_retry_text_is_recognised_by_its_form(text: str) -> None:
-    assert is_retry_by_form(text, begun=False)
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "",
-        "Retrying helps.",
-        "Retrying 3 of 5 tests fixed it.",
-        "Retry logic was added to 3 of 5 handlers.",
-        "I see `Retrying (attempt 1/3)` in the log.",
-        "Retrying (attempt 1/3) means that the first try failed.",
-        "Retrying (attempt 1/3)" + " " * 240,
-    ],
-)
-def test_a_text_about_retries_in_general_is_not_one(text: str) -> None:
-    assert not is_retry_by_form(text, begun=True)
-
-
-def test_a_retry_ends_in_words_only_where_one_has_begun() -> None:
-    assert is_retry_by_form("Retry finished, resuming.", begun=True)
-    assert not is_retry_by_form("Retry finished, resuming.", begun=False)
+def test_a_retry_text_is_recognised_by_its_form(text: str, *, begins: bool, goes_on: bool) -> None:
+    assert is_retry_by_form(text, begun=False) is begins
+    assert is_retry_by_form(text, begun=True) is goes_on
 
 
 @pytest.mark.parametrize(

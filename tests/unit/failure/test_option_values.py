@@ -1,14 +1,47 @@
-"""Amounts of money with their currency, and the written form of a limit."""
+"""Values of options as a user writes them: durations, and limits in money with their currency."""
 
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from lastword.cli.run.options import UsageError, parse
-from lastword.core.failure.option_values import CURRENCIES, limit_of, money
+from lastword.core.failure.option_values import CURRENCIES, limit_of, money, seconds_of
 from lastword.core.link.option_table import BY_KEY
 from lastword.core.link.options import Options
 from tests.kit.rows import every
+
+UNITS = {"ms": 0.001, "s": 1, "m": 60, "min": 60, "h": 3600, "d": 86_400, "w": 604_800}
+
+
+@given(
+    number=st.integers(0, 10**6),
+    unit=st.sampled_from(sorted(UNITS)),
+    space=st.sampled_from(("", " ")),
+)
+def test_a_number_counts_in_its_unit(number: int, unit: str, space: str) -> None:
+    for written in (unit, unit.upper()):
+        assert seconds_of(f"{number}{space}{written}") == pytest.approx(number * UNITS[unit])
+
+
+@given(number=st.integers(0, 10**6))
+def test_a_number_without_a_unit_counts_in_that_of_its_option(number: int) -> None:
+    assert seconds_of(str(number)) == number
+    assert seconds_of(str(number), unit="d") == number * 86_400
+    assert seconds_of(str(number), unit="") is None
+
+
+@given(text=st.text(max_size=12))
+def test_any_other_text_is_not_a_duration_and_raises_nothing(text: str) -> None:
+    seconds = seconds_of(text)
+    assert seconds is None or 0 <= seconds < float("inf")
+
+
+@every("text", ["", "s", "-1", "-1h", "nan", "inf", "1e999d", "1y", "1h30m", "0x1"])
+def test_an_impossible_duration_is_rejected(text: str) -> None:
+    assert seconds_of(text) is None
+
 
 OPTION = BY_KEY["spend_limit"]
 
@@ -36,29 +69,8 @@ def test_a_limit_is_an_amount_with_its_currency(text: str, written: str) -> None
 @every(
     "text",
     [
-        *(
-            "5",
-            "5XYZ",
-            "USD",
-            "five USD",
-            "5USD/week",
-            "5USD/",
-            "-5USD",
-            "+5USD",
-            "0USD",
-            "0.00EUR",
-        ),
-        *(
-            "1e400USD",
-            "nanUSD",
-            "infUSD",
-            "5 US Dollars",
-            "5$",
-            "$5",
-            "5,50EUR",
-            "5.5.0USD",
-            ".USD",
-        ),
+        *("5", "5XYZ", "USD", "five USD", "5USD/week", "5USD/", "-5USD", "+5USD", "0.00EUR"),
+        *("1e400USD", "nanUSD", "infUSD", "5 US Dollars", "$5", "5,50EUR", "5.5.0USD", ".USD"),
         *("\u0665USD", "\u00b2USD", "2000000000000USD", "5USD/day/turn", "5_0USD"),
     ],
 )
