@@ -1,56 +1,20 @@
-"""Questions of sub-agents, whose sessions the client never opened."""
+"""An error that says nothing, for a request other than a prompt: stderr may explain it."""
 
 from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 from lastword.core.link.connection import Side
 from tests.kit.rows import every
 from tests.kit.wire import (
     Wire,
-    chunk,
+    error,
     greeted,
-    permission,
     prompt,
     prompted,
-    reply,
     request,
-    result,
     update,
 )
-
-
-@pytest.mark.parametrize("params", [{"sessionId": "child"}, {"requestId": 1}])
-def test_a_sub_agents_question_stops_the_clocks(params: dict[str, Any]) -> None:
-    wire = prompted().agent(chunk())
-    method = "session/request_permission" if "sessionId" in params else "elicitation/create"
-    wire.agent(request(9, method, **params)).time(5000)
-    assert not any(b"session/cancel" in frame for frame in wire.to_agent)
-    wire.client(reply(9)).time(5901)
-    assert any(b"session/cancel" in frame for frame in wire.to_agent)
-
-
-# --- An agent whose last word is an error without an id
-
-
-def test_an_error_without_an_id_counts_although_the_agent_exits_at_once() -> None:
-    wire = prompted()
-    said = {"code": -32000, "message": "Invalid API key"}
-    wire.agent({"jsonrpc": "2.0", "id": None, "error": said}).eof(Side.AGENT)
-    assert [one["error"]["data"]["errorKind"] for one in wire.answers()] == ["auth"]
-
-
-# --- Requests of the agent's that a person sees
-
-
-def test_a_turn_that_asked_the_user_was_not_silent() -> None:
-    wire = prompted().agent(permission()).client(reply(9)).agent(result()).time(1)
-    assert wire.answers() == [result()]
-
-
-# --- An error that says nothing, for a request other than a prompt
 
 
 def _opening(**options: Any) -> Wire:
@@ -120,10 +84,13 @@ def test_stderr_is_not_attributed_to_a_request_beside_a_turn() -> None:
 def test_two_empty_errors_at_once_are_two_answers() -> None:
     wire = _opening()
     wire.core.expects_hints(present=True)
-    wire.client(request(4, "session/list"))
-    error = {"code": -32603, "message": "Internal error"}
-    wire.agent(*({"jsonrpc": "2.0", "id": each, "error": error} for each in (3, 4))).time(1)
-    assert [len(wire.answers(each)) for each in (3, 4)] == [1, 1]
+    wire.client(request(4, "session/list")).agent(error(3, message=""), error(4, message=""))
+    assert [len(wire.time(1).answers(each)) for each in (3, 4)] == [1, 1]
+
+
+def test_an_error_without_an_id_counts_although_the_agent_exits_at_once() -> None:
+    wire = prompted().agent(error(None, -32000, "Invalid API key")).eof(Side.AGENT)
+    assert [one["error"]["data"]["errorKind"] for one in wire.answers()] == ["auth"]
 
 
 def test_an_empty_error_is_also_the_answer_if_the_agent_exits_at_once() -> None:

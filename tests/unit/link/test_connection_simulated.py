@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any
 
 import pytest
 
-from lastword.core.classify import classify_exit, classify_spawn_failure
 from lastword.core.link.connection import Side
 from tests.kit.simulation.links import replay
 from tests.kit.simulation.player import Player
@@ -20,14 +19,13 @@ from tests.kit.wire import (
     failure,
     permission,
     prompt,
+    reply,
     request,
     result,
     second_version,
     update,
 )
-
-if TYPE_CHECKING:
-    from lastword.core.link.effects import Effect
+from tests.unit.restart.crashing import Link
 
 ZED = {
     "protocolVersion": 1,
@@ -39,62 +37,8 @@ KEY = "sk-" + "ant-api03-" + "a7Kq2Zx9Wm4Rt6Yb1Nc8" * 4 + "AA"
 IDLE = {"sessionUpdate": "state_update", "state": "idle"}
 
 
-def _request(request_id: Any, method: str, **params: Any) -> dict[str, Any]:
-    return request(request_id, method, **params)
-
-
-def _reply(request_id: Any, **members: Any) -> dict[str, Any]:
-    return {"jsonrpc": "2.0", "id": request_id, "result": members}
-
-
 def _without(request_id: Any) -> dict[str, Any]:
     return {"jsonrpc": "2.0", "method": "$/cancel_request", "params": {"requestId": request_id}}
-
-
-class Restarted(Wire):
-    """A link whose agent is started again only when the test says so."""
-
-    def __init__(self, **options: Any) -> None:
-        self.records: list[str] = []
-        super().__init__(restart="on-crash", **options)
-        self.client(INITIALIZE).agent(_reply(0, **LOADING))
-        self.client(_request(1, "session/new", cwd="/w", mcpServers=[]))
-        self.agent(_reply(1, sessionId="s"))
-
-    def carry_out(self, effects: list[Effect], *came: Any) -> None:
-        self.records += [str(effect) for effect in effects]
-        super().carry_out(effects, *came)
-
-    def die(self) -> Self:
-        """The agent is killed."""
-        cause = classify_exit(exit_signal=9)
-        self.carry_out(self.core.receive_eof(Side.AGENT, lambda: cause, self.now))
-        return self
-
-    def cannot_start(self) -> None:
-        """The agent that was ordered cannot be started."""
-        cause = classify_spawn_failure(2, "agent")
-        self.carry_out(self.core.receive_eof(Side.AGENT, lambda: cause, self.now))
-
-    def start(self) -> None:
-        """The agent that was ordered runs, and answers the handshake."""
-        self.to_agent.clear()
-        self.carry_out(self.core.agent_started(self.now))
-        self.agent(_reply(json.loads(self.to_agent.pop())["id"], **LOADING))
-
-    def back_with_a_prompt(self) -> Any:
-        """A crash, a prompt, a new agent; gives the id of the request that loads the session."""
-        self.die()
-        self.time(10).client(prompt(2))
-        self.start()
-        return json.loads(self.to_agent[-1])["id"]
-
-
-def test_an_agent_that_cannot_be_restarted_is_given_up_however_long_it_lived() -> None:
-    link = Restarted().time(400).die()
-    link.client(prompt(2)).time(link.now + 60)
-    link.cannot_start()
-    assert failure(link, 2)["reason"] == "spawn_failed"
 
 
 def test_a_watchdog_does_not_touch_a_cancelled_turn_in_the_same_session() -> None:
@@ -111,20 +55,14 @@ def test_a_watchdog_does_not_touch_a_turn_that_is_already_being_stopped() -> Non
     assert failure(wire, 2)["reason"] == "first_update_timeout"
 
 
-def test_a_prompt_that_waits_for_a_new_agent_is_cancelled_if_its_session_is_closed() -> None:
-    link = Restarted().die().client(prompt(2), _request(3, "session/close", sessionId="s"))
-    assert link.answers(2) == [result(2, "cancelled")]
-
-
-def test_a_prompt_that_waits_for_its_session_is_cancelled_if_that_is_closed() -> None:
-    link = Restarted()
-    link.back_with_a_prompt()
-    link.client(_request(3, "session/close", sessionId="s"))
-    assert link.answers(2) == [result(2, "cancelled")]
+def test_a_prompt_that_waits_for_its_agent_or_session_is_cancelled_if_that_is_closed() -> None:
+    for link in (Link().die().client(prompt(2)), Link().die_and_be_greeted()):
+        link.client(request(3, "session/close", sessionId="s"))
+        assert link.answers(2) == [result(2, "cancelled")]
 
 
 def test_an_error_without_an_id_ends_the_quarantine_of_the_turn_that_it_answers() -> None:
-    wire = Wire(cancel_grace_seconds=0).client(INITIALIZE).agent(_reply(0, protocolVersion=1))
+    wire = Wire(cancel_grace_seconds=0).client(INITIALIZE).agent(reply(0, protocolVersion=1))
     wire.client(prompt()).agent(error(None)).client(cancel()).time(1).client(prompt(2))
     assert json.loads(wire.to_agent[-1]) == prompt(2)
 
@@ -138,11 +76,11 @@ def test_a_late_answer_that_is_too_long_ends_its_quarantine_and_no_other_turn() 
 
 
 def test_a_session_that_the_client_loads_while_ours_fails_is_not_lost() -> None:
-    link = Restarted()
-    ours = link.back_with_a_prompt()
-    link.client(_request(3, "session/load", sessionId="s", cwd="/w", mcpServers=[]))
-    link.agent(error(ours), _reply(3)).client(prompt(4))
-    assert [json.loads(line)["id"] for line in link.to_agent[-3:]] == [3, 2, 4]
+    link = Link().die_and_be_greeted()
+    (ours,) = link.asked()
+    link.client(request(3, "session/load", sessionId="s", cwd="/w", mcpServers=[]))
+    link.agent(error(ours["id"]), reply(3)).client(prompt(4))
+    assert [asked["id"] for asked in link.asked()] == [3, 2, 4]
 
 
 def test_prompts_behind_a_turn_that_was_ended_are_bounded() -> None:
@@ -153,27 +91,26 @@ def test_prompts_behind_a_turn_that_was_ended_are_bounded() -> None:
 
 
 def test_unanswered_questions_of_dead_agents_are_forgotten_beyond_a_bound() -> None:
-    link = Restarted()
+    link = Link()
     for generation in range(4):
         link.time(link.now + 400).client(prompt(f"p{generation}"))
         for number in range(300):
             link.agent(permission(generation * 1000 + number))
-        link.die().time(link.now + 2).client(_request(f"l{generation}", "session/list"))
-        link.start()
-        link.agent(_reply(json.loads(link.to_agent[-1])["id"]))
+        link.asked()
+        link.die().time(link.now + 2).client(request(f"l{generation}", "session/list")).greet()
     assert len(link.core.connection.link.withdrawn) <= 1000
 
 
 def test_the_record_of_a_lost_session_holds_no_secret() -> None:
-    link = Restarted(record_text=True)
-    link.agent(error(link.back_with_a_prompt(), message=f"bad key {KEY}"))
-    assert any("bad key" in record for record in link.records)
-    assert not any(KEY in record for record in link.records)
+    link = Link(record_text=True).die_and_be_greeted()
+    (load,) = link.asked()
+    link.agent(error(load["id"], message=f"bad key {KEY}"))
+    assert "bad key" in str(link.entries)
+    assert KEY not in str(link.entries)
 
 
 def test_an_echo_from_a_restarted_agent_is_detected_too() -> None:
-    link = Restarted()
-    link.agent(_reply(link.back_with_a_prompt()), prompt(2))
+    link = Link().come_back().agent(prompt(2))
     assert failure(link, 2)["reason"] == "not_acp"
 
 
@@ -189,21 +126,15 @@ def test_a_message_is_short_also_for_a_client_that_reads_details_alone() -> None
     assert len(wire.answers()[0]["error"]["message"]) <= 500
 
 
-def test_a_client_that_shows_raw_data_gets_none_on_other_requests_than_prompts() -> None:
-    wire = Wire().client(INITIALIZE | {"params": ZED})
-    wire.client(_request(2, "session/new", cwd="/w", mcpServers=[])).eof(Side.AGENT)
-    assert wire.answers(2)[0]["error"].keys() == {"code", "message"}
-
-
 def test_the_rung_of_version_2_is_not_used_for_version_1() -> None:
-    wire = Wire(fallback="v2").client(INITIALIZE).agent(_reply(0, protocolVersion=1))
+    wire = Wire(fallback="v2").client(INITIALIZE).agent(reply(0, protocolVersion=1))
     wire.client(prompt()).eof(Side.AGENT)
     assert json.loads(wire.to_client[-1])["id"] == 1
 
 
 def test_late_frames_stay_quarantined_also_after_the_session_was_closed() -> None:
     wire = Wire().client(INITIALIZE, prompt(), cancel()).time(11)
-    wire.client(_request(2, "session/close", sessionId="s")).agent(_reply(2), chunk())
+    wire.client(request(2, "session/close", sessionId="s")).agent(reply(2), chunk())
     assert wire.updates() == []
 
 
@@ -222,13 +153,13 @@ def test_a_cancel_applies_to_a_prompt_that_the_ended_work_had_not_accepted() -> 
 
 def test_a_cancel_does_not_apply_to_a_later_prompt() -> None:
     wire = second_version().client(cancel(), prompt(2))
-    wire.agent(update(**IDLE, stopReason="cancelled"), _reply(2, messageId="m"))
+    wire.agent(update(**IDLE, stopReason="cancelled"), reply(2, messageId="m"))
     wire.agent(update(sessionUpdate="state_update", state="running")).time(30)
     assert [told["state"] for told in wire.updates() if "state" in told][-1] == "running"
 
 
 def test_the_end_of_a_cancelled_prompt_sends_no_idle_state_while_other_work_runs() -> None:
-    wire = _accepting().client(prompt(2), _without(2), prompt(3)).agent(_reply(3, messageId="m"))
+    wire = _accepting().client(prompt(2), _without(2), prompt(3)).agent(reply(3, messageId="m"))
     wire.agent(update(sessionUpdate="state_update", state="running")).time(30)
     assert [answer["error"]["code"] for answer in wire.answers(2)] == [-32800]
     assert [told["state"] for told in wire.updates()][-1] == "running"
@@ -236,7 +167,7 @@ def test_the_end_of_a_cancelled_prompt_sends_no_idle_state_while_other_work_runs
 
 def test_a_prompt_after_a_cancel_outlives_the_one_that_was_cancelled() -> None:
     wire = _accepting().client(prompt(2), _without(2), prompt(3))
-    wire.agent(error(2, -32800, "cancelled"), _reply(3, messageId="m"))
+    wire.agent(error(2, -32800, "cancelled"), reply(3, messageId="m"))
     wire.agent(update(sessionUpdate="state_update", state="running")).time(30)
     assert [answer["error"]["code"] for answer in wire.answers(2)] == [-32800]
     assert [told["state"] for told in wire.updates()][-1] == "running"
@@ -245,13 +176,13 @@ def test_a_prompt_after_a_cancel_outlives_the_one_that_was_cancelled() -> None:
 def test_prompts_after_a_cancel_are_one_work_and_end_with_it() -> None:
     wire = _accepting().client(prompt(2), _without(2))
     for number in (3, 4):
-        wire.client(prompt(number)).agent(_reply(number, messageId="m"))
+        wire.client(prompt(number)).agent(reply(number, messageId="m"))
     wire.agent(update(**IDLE, stopReason="max_tokens")).time(2000)
     assert not any("error" in told for told in wire.updates())
 
 
 def test_a_failure_is_reported_at_once_beside_a_cancelled_unaccepted_prompt() -> None:
-    wire = _accepting().client(prompt(2), cancel(), prompt(3)).agent(_reply(3, messageId="m"))
+    wire = _accepting().client(prompt(2), cancel(), prompt(3)).agent(reply(3, messageId="m"))
     wire.agent(update(**IDLE, stopReason="error", error={"code": -32603, "message": "boom"}))
     assert wire.updates()[-1]["stopReason"] == "error"
 
@@ -259,7 +190,7 @@ def test_a_failure_is_reported_at_once_beside_a_cancelled_unaccepted_prompt() ->
 def test_an_idle_state_ends_all_accepted_prompts() -> None:
     wire = _accepting().client(prompt(2), cancel())
     for number in (3, 4):
-        wire.client(prompt(number)).agent(_reply(number, messageId="m")).client(cancel())
+        wire.client(prompt(number)).agent(reply(number, messageId="m")).client(cancel())
     wire.agent(update(**IDLE, stopReason="cancelled")).time(2000)
     assert not any("error" in told for told in wire.updates())
 
@@ -267,7 +198,7 @@ def test_an_idle_state_ends_all_accepted_prompts() -> None:
 def test_a_prompt_accepted_after_it_was_given_up_starts_no_visible_work() -> None:
     wire = _accepting().client(prompt(2), _without(2)).time(30)
     wire.to_client.clear()
-    wire.agent(_reply(2, messageId="m"), update(sessionUpdate="state_update", state="running"))
+    wire.agent(reply(2, messageId="m"), update(sessionUpdate="state_update", state="running"))
     wire.agent(chunk(), update(**IDLE, stopReason="end_turn"))
     assert wire.to_client == []
 
@@ -275,7 +206,7 @@ def test_a_prompt_accepted_after_it_was_given_up_starts_no_visible_work() -> Non
 def test_a_prompt_is_answered_although_the_agent_reported_the_failure_itself() -> None:
     typed = {"_meta": {"agent_error": {"version": 1}}}
     wire = Wire().client(INITIALIZE | {"params": {"protocolVersion": 2, "capabilities": typed}})
-    wire.agent(_reply(0, protocolVersion=2, capabilities=typed)).client(prompt())
+    wire.agent(reply(0, protocolVersion=2, capabilities=typed)).client(prompt())
     wire.agent(update(sessionUpdate="state_update", state="running"))
     wire.agent(update(sessionUpdate="_agent_error", message="it broke"))
     wire.agent(update(**IDLE, stopReason="error")).time(2000)

@@ -12,7 +12,18 @@ from lastword.core.link.facts import MAX_OPEN_TOOLS, MAX_REPEATS, Activity, Fact
 from lastword.core.protocol import jsonrpc
 from lastword.core.protocol.jsonrpc import Update
 from tests.kit.rows import every
-from tests.kit.wire import Wire, chunk, prompt, prompted, result, update
+from tests.kit.wire import (
+    Wire,
+    chunk,
+    error,
+    greeted,
+    prompt,
+    prompted,
+    reply,
+    request,
+    result,
+    update,
+)
 from tests.unit.link.test_connection_rare_frames import in_turn
 
 
@@ -306,3 +317,13 @@ def test_calls_that_only_begin_alike_are_not_a_runaway() -> None:
 def test_the_same_call_again_and_again_is_still_a_runaway() -> None:
     assert not stopped(*["ls"] * 49)
     assert stopped(*["ls"] * 50)
+
+
+def test_a_tool_call_from_before_a_turn_is_not_the_turns() -> None:
+    wire = greeted()
+    wire.client(request(5, "session/load", sessionId="s")).agent(reply(5))
+    wire.agent(update(sessionUpdate="tool_call", toolCallId="old", status="in_progress"))
+    wire.client(prompt()).time(901)
+    assert any(b"session/cancel" in frame for frame in wire.to_agent)
+    wire.agent(error())
+    assert not any(told["sessionUpdate"] == "tool_call_update" for told in wire.updates())

@@ -1,15 +1,32 @@
-"""A bug in the core leaves a plain pipe, and says so once."""
+"""What leaves the core: effects reach their ends, and a bug leaves a plain pipe."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, cast
+import json
+from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 
+from lastword.core.failure.ladder import CancelledEnding
 from lastword.core.link.connection import Connection, LinkOptions
-from lastword.core.link.effects import FORWARD, Send, Side
+from lastword.core.link.effects import (
+    FORWARD,
+    Answer,
+    Drop,
+    Effect,
+    End,
+    Ends,
+    FrameSink,
+    Kill,
+    Record,
+    Restart,
+    Send,
+    Side,
+)
 from lastword.core.link.failopen import FailOpen
 from lastword.core.protocol import jsonrpc
+from lastword.core.timeline.entry import Entry, Kind
+from tests.kit.wire import Wire, cancel, chunk, error, prompt, prompted, result
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -77,3 +94,63 @@ def test_an_answer_that_was_kept_back_is_sent_when_the_core_breaks() -> None:
     assert fused.receive(Side.AGENT, jsonrpc.decode(answer), 0.1) == []
     assert fused.handle_timeout(1.0) == [Send(Side.CLIENT, answer)]
     assert [type(report) for report in reports] == [ZeroDivisionError]
+
+
+def kept(wire: Wire) -> list[tuple[str, dict[str, Any]]]:
+    return [
+        (effect.to.value, json.loads(effect.frame))
+        for effect in wire.core.connection.withheld_frames()
+        if isinstance(effect, Send | Answer)
+    ]
+
+
+def test_what_a_link_keeps_back_is_known_to_a_shell_that_goes_on_without_it() -> None:
+    assert kept(prompted().agent(chunk())) == []
+    assert kept(prompted().agent(result())) == [("client", result())]
+    assert kept(prompted().agent(error(None))) == [("client", error(None))]
+    behind = prompted(cancel_grace_seconds=1).client(cancel()).time(2).client(prompt(2))
+    assert kept(behind) == [("agent", prompt(2))]
+
+
+FRAME = jsonrpc.decode(b'{"jsonrpc":"2.0","method":"session/update"}')
+ENTRY = Entry(kind=Kind.PROMPT, at_seconds=0.0)
+ENDING = CancelledEnding(session_id="s", prompts=(b"1",))
+EFFECTS: list[tuple[Effect, tuple[str, Any]]] = [
+    (Send(Side.CLIENT, b"{}"), ("client", b"{}")),
+    (Send(Side.AGENT, b"{}"), ("agent", b"{}")),
+    (Answer(Side.CLIENT, b"1", b"{}"), ("client", b"{}")),
+    (Answer(Side.AGENT, b"1", b"{}"), ("agent", b"{}")),
+    (Record(ENTRY), ("record", ENTRY)),
+    (Kill(), ("order", Kill())),
+    (Restart(), ("order", Restart())),
+    (Drop("late"), ("dropped", "late")),
+    (End(ENDING), ("ended", ENDING)),
+]
+
+
+def test_each_effect_reaches_its_end_and_no_other_in_their_order() -> None:
+    told: list[tuple[str, Any]] = []
+    ends = Ends(
+        client=FrameSink(lambda frame: told.append(("client", frame))),
+        agent=FrameSink(lambda frame: told.append(("agent", frame))),
+        record=lambda entry: told.append(("record", entry)),
+        order=lambda order: told.append(("order", order)),
+        dropped=lambda reason: told.append(("dropped", reason)),
+        ended=lambda ending: told.append(("ended", ending)),
+    )
+    ends.carry_out([effect for effect, _ in EFFECTS])
+    assert told == [each for _, each in EFFECTS]
+    told.clear()
+    for side in Side:
+        ends.carry_out([FORWARD], side, FRAME)
+        assert told.pop() == (side.other.value, FRAME.line)
+    ends.carry_out([FORWARD])
+    assert told == [], "nothing is forwarded without a frame"
+
+
+def test_a_sink_for_dropped_frames_is_optional() -> None:
+    kept: list[bytes] = []
+    sink = FrameSink(kept.append)
+    ends = Ends(client=sink, agent=sink, record=kept.append, order=kept.append)
+    ends.carry_out([Drop("late"), Send(Side.CLIENT, b"{}")])
+    assert kept == [b"{}"]

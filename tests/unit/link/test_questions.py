@@ -17,6 +17,8 @@ from tests.kit.wire import (
     cancel,
     chunk,
     notices,
+    permission,
+    prompt,
     prompted,
     reply,
     request,
@@ -313,3 +315,51 @@ def test_a_client_that_shows_nothing_gets_only_the_withdrawal() -> None:
 def test_an_invalid_timeout_is_refused(value: Any) -> None:
     with pytest.raises(ValueError, match="ask_timeout takes a text such as 30m=reject"):
         Wire(ask_timeout=value)
+
+
+# --- the clocks of the turn while a question is open
+
+
+def asked(**options: float) -> Wire:
+    """A turn whose agent asks the user at second 10."""
+    return prompted(**options).agent(chunk()).time(10).agent(permission())
+
+
+def test_a_dialog_that_was_open_for_long_does_not_lengthen_the_grace_of_a_cancel() -> None:
+    wire = asked().time(1810).client(cancel(), reply(9, outcome={"outcome": "cancelled"}))
+    wire.time(1821)
+    assert wire.answers()[0]["result"] == {"stopReason": "cancelled"}
+
+
+def test_questions_that_overlap_stop_the_turns_clock_for_their_whole_time() -> None:
+    wire = asked(turn_timeout_seconds=100).time(200).agent(permission(8))
+    for request_id in (8, 9):
+        wire.client(reply(request_id))
+    wire.time(280)
+    assert "cancel" not in wire.kinds
+    wire.time(301)
+    assert "cancel" in wire.kinds
+
+
+@pytest.mark.parametrize("params", [{"sessionId": "child"}, {"requestId": 1}])
+def test_a_sub_agents_question_stops_the_clocks(params: dict[str, Any]) -> None:
+    wire = prompted().agent(chunk())
+    method = "session/request_permission" if "sessionId" in params else "elicitation/create"
+    wire.agent(request(9, method, **params)).time(5000)
+    assert "cancel" not in wire.kinds
+    wire.client(reply(9)).time(5901)
+    assert "cancel" in wire.kinds
+
+
+def test_the_clocks_run_again_once_the_question_is_moot() -> None:
+    withdrawn = {"jsonrpc": "2.0", "method": "$/cancel_request", "params": {"requestId": 9}}
+    for wire in (
+        prompted().agent(chunk(), permission(), result()).client(prompt(2)),
+        prompted().agent(chunk(), permission(), withdrawn),
+    ):
+        assert "cancel" in wire.time(1000).kinds
+
+
+def test_a_turn_that_asked_the_user_was_not_silent() -> None:
+    wire = prompted().agent(permission()).client(reply(9)).agent(result()).time(1)
+    assert wire.answers() == [result()]

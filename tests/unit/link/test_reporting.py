@@ -614,3 +614,41 @@ def test_the_runtime_would_have_reported_a_further_call_that_succeeded() -> None
         hint(wire, source=source, attempt=2, goes_on=None, may_go_on=True)
         wire.agent(result()).time(wire.now + 5)
         assert ("error" in wire.answers()[0]) is fails
+
+
+# --- remarks of an agent on its own upkeep
+
+
+KIMI_CODE = (
+    "Compacting conversation context\u2026",
+    "Compaction is blocked by the current turn; retry when the turn is idle.",
+    "Compaction cancelled.",
+)
+OVERFLOW = classify.classify("400 This model's maximum context length is 128000 tokens.")
+
+
+def test_an_agents_remark_on_its_compaction_is_not_output() -> None:
+    for before in ((), (TOOL,)):
+        wire = begun("Kimi Code CLI", expects=True)
+        for told in before:
+            wire.agent(update(**told))
+        wire.agent(*map(chunk, KIMI_CODE), result())
+        assert wire.answers() == [], "the sources are looked at first"
+        hint(wire, OVERFLOW, goes_on=None).time(wire.now + 1)
+        assert failure(wire)["type"] == "context_overflow"
+        chunks = [u for u in wire.updates() if u["sessionUpdate"] == "agent_message_chunk"]
+        texts = [u["content"]["text"] for u in chunks]
+        assert texts == list(KIMI_CODE), "what the agent says passes as it came"
+
+
+def test_a_compaction_that_was_requested_or_precedes_an_answer_is_not_a_failure() -> None:
+    done = "Compaction completed.\n- Messages compacted: 4"
+    wire = begun("Kimi Code CLI", sessions=()).client(prompt(1, text="/compact"))
+    wire.agent(chunk(KIMI_CODE[0]), chunk(done), result())
+    assert wire.answers() == [result()]
+    for agent, texts in (
+        ("Kimi Code CLI", (KIMI_CODE[0], done, "The answer is 42.")),
+        ("other", KIMI_CODE),
+    ):
+        wire = begun(agent).agent(*map(chunk, texts), result())
+        assert wire.answers() == [result()], agent

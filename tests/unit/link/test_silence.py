@@ -7,12 +7,23 @@ from typing import Any
 import pytest
 
 from lastword.core.link.connection import Connection, LinkOptions, Side
-from lastword.core.link.facts import FACTS_OF_SILENCE, Cause, SilenceCause, sentence_of_silence
+from lastword.core.link.facts import Cause, SilenceCause, sentence_of_silence
 from lastword.core.link.failopen import FailOpen
+from lastword.core.timeline.entry import Kind
 from tests.kit.rows import every
-from tests.kit.wire import fail, failure, notices, reply, thoughts
-from tests.unit.link.test_hints import begun, chunk, hint, update
-from tests.unit.link.test_resend import linked
+from tests.kit.wire import (
+    Wire,
+    chunk,
+    fail,
+    failure,
+    notices,
+    prompted,
+    reply,
+    result,
+    thoughts,
+    update,
+)
+from tests.unit.link.test_hints import begun, hint
 
 LIMITS = {"idle_timeout_seconds": 60, "first_update_timeout_seconds": 60}
 
@@ -126,7 +137,7 @@ def test_each_cause_has_its_sentence(of: SilenceCause, words: str) -> None:
 
 
 def test_a_cause_reported_by_the_runtime_is_shown_after_20_seconds() -> None:
-    wire = linked({"session": {"notices": {}}})
+    wire = noticing()
     began = wire.now
     wire.core.receive_silence(cause(since=began + 5, is_certain=True), began)
     wire.time(began + 24)
@@ -139,7 +150,7 @@ def test_a_cause_reported_by_the_runtime_is_shown_after_20_seconds() -> None:
     ("of", "after"), [(cause(), 10), (cause(is_certain=True), 10), (cause(Cause.UNREACHABLE), 40)]
 )
 def test_a_silence_is_reported_at_the_users_chosen_time(of: SilenceCause, after: int) -> None:
-    wire = linked({"session": {"notices": {}}}, warn_after_seconds=after)
+    wire = noticing(warn_after_seconds=after)
     began = wire.now
     wire.core.receive_silence(of, began)
     wire.time(began + after - 1)
@@ -161,7 +172,7 @@ def test_a_silence_is_reported_at_the_users_chosen_time(of: SilenceCause, after:
 def test_a_notice_of_a_silence_has_the_cause_and_the_type_that_it_would_have(
     of: Cause, type_: str | None
 ) -> None:
-    wire = linked({"session": {"notices": {}}}, warn_after_seconds=30)
+    wire = noticing(warn_after_seconds=30)
     wire.core.receive_silence(cause(of, since=wire.now, is_certain=True), wire.now)
     wire.time(wire.now + 20).time(wire.now + 10)
     (notice,) = [u for u in wire.updates() if u["sessionUpdate"] == "notice"]
@@ -171,7 +182,7 @@ def test_a_notice_of_a_silence_has_the_cause_and_the_type_that_it_would_have(
 
 def test_jetbrains_air_is_warned_of_a_silence_with_its_category() -> None:
     reads = {"_meta": {"jetbrains": {"air": {"version": 1, "capabilities": ["sessionFailure"]}}}}
-    wire = linked(reads)
+    wire = prompted(reads)
     wire.core.receive_silence(cause(since=wire.now, is_certain=True), wire.now)
     wire.time(wire.now + 20)
     (warning,) = [
@@ -188,22 +199,18 @@ def test_clients_without_notices_are_shown_only_causes_from_the_runtime() -> Non
         (False, "auto", []),
     ):
         for client in ({}, {"_meta": {"agent_error": {"version": 1, "retry": True}}}):
-            wire = linked(client, show_retries=option)
+            wire = prompted(client, show_retries=option)
             wire.core.receive_silence(cause(since=wire.now, is_certain=is_certain), wire.now)
             wire.time(wire.now + 20).time(wire.now + 60)
             assert thoughts(wire) == lines
 
 
 def test_an_agent_with_a_tool_at_work_is_not_idle() -> None:
-    wire = linked({"session": {"notices": {}}}, warn_after_seconds=30)
+    wire = noticing(warn_after_seconds=30)
     wire.agent(tool_call("in_progress"))
     wire.core.receive_silence(cause(Cause.IDLE, since=wire.now), wire.now)
     wire.time(wire.now + 60)
     assert notices(wire) == ['The tool "Build" has been running for 30 s.']
-
-
-def test_each_cause_has_someone_to_blame() -> None:
-    assert set(FACTS_OF_SILENCE) == set(Cause)
 
 
 def test_a_link_between_two_agents_accepts_a_cause() -> None:
@@ -236,17 +243,8 @@ def test_a_server_that_was_left_to_run_does_not_stretch_the_limit() -> None:
     assert failure(wire)["reason"] == "idle_timeout"
 
 
-def test_a_long_running_tool_is_named_with_its_program_if_that_is_observed_in_time() -> None:
-    wire = linked({"session": {"notices": {}}}, warn_after_seconds=30)
-    wire.agent(tool_call("in_progress"))
-    began = wire.now
-    wire.core.receive_silence(cause(Cause.TOOL, since=began, program="make"), wire.now)
-    wire.time(began + 90)
-    assert notices(wire) == ['The tool "Build" (program "make") has been running for 30 s.']
-
-
 def test_a_tool_that_shows_a_line_now_and_then_is_named_once_and_another_one_again() -> None:
-    wire = linked({"session": {"notices": {}}}, warn_after_seconds=30)
+    wire = noticing(warn_after_seconds=30)
     wire.agent(tool_call("in_progress"))
     began = wire.now
     for program, since in (("make", began), ("make", began), ("ls", began), ("ls", began + 90)):
@@ -255,3 +253,109 @@ def test_a_tool_that_shows_a_line_now_and_then_is_named_once_and_another_one_aga
         wire.time(wire.now + 31)
     named = [title.partition("program ")[2].partition(")")[0] for title in notices(wire)]
     assert named == ['"make"', '"ls"', '"ls"']
+
+
+# --- where it is known what goes on: a tool runs, or the agent seems done
+
+
+DONE = "The agent seems to be done; its answer has not come yet."
+NOTICES = {"session": {"notices": {}}}
+
+
+def noticing(**options: Any) -> Wire:
+    """A turn at work before a client that shows notices."""
+    return prompted(NOTICES, **options)
+
+
+def tool(call: str = "t1", **members: Any) -> dict[str, Any]:
+    """A tool call begins to run."""
+    call_of = {"sessionUpdate": "tool_call", "toolCallId": call, "title": "Run the tests"}
+    return update(**call_of | {"kind": "execute", "status": "in_progress"} | members)
+
+
+def usage(**members: Any) -> dict[str, Any]:
+    """The agent states its usage."""
+    return update(sessionUpdate="usage_update", used=10, size=100, **members)
+
+
+def silences(wire: Wire) -> list[dict[str, Any]]:
+    return [entry.facts for entry in wire.entries if entry.kind is Kind.SILENCE]
+
+
+def test_a_tool_that_runs_long_is_named_with_its_title_and_recorded_without() -> None:
+    wire = noticing().time(10).agent(tool()).time(54)
+    assert notices(wire) == []
+    wire.time(600)
+    assert notices(wire) == ['The tool "Run the tests" has been running for 45 s.']
+    facts = {"silent_seconds": 45, "cause": "tool", "cause_seconds": 45}
+    assert silences(wire) == [facts | {"call": "t1", "tool": "execute"}]
+
+
+def test_the_longest_running_of_several_tools_is_named_by_its_latest_title() -> None:
+    wire = noticing().agent(tool("t0", title="Read", status="pending"), tool("t1")).time(20)
+    wire.agent(tool("t2", title="Lint", kind="of its own"))
+    wire.agent(update(sessionUpdate="tool_call_update", toolCallId="t1", title="pytest [a]"))
+    wire.time(70)
+    assert notices(wire) == ['The tool "pytest (a)" has been running for 65 s.']
+    wire.agent(update(sessionUpdate="tool_call_update", toolCallId="t1", status="completed"))
+    wire.time(200)
+    assert notices(wire)[1:] == ['The tool "Lint" has been running for 95 s.']
+    assert "tool" not in silences(wire)[1]
+
+
+def test_an_observed_program_is_named_beside_the_title() -> None:
+    wire = noticing().agent(tool(title='Say "hi" ' + "very " * 60))
+    wire.core.receive_silence(SilenceCause(cause=Cause.TOOL, since=0.0, program="pytest"), 1.0)
+    wire.time(45)
+    (title,) = notices(wire)
+    assert title.startswith("The tool \"Say 'hi' very")
+    assert title.endswith('…" (program "pytest") has been running for 45 s.')
+    assert silences(wire)[0]["program"] == "pytest"
+
+
+def test_a_tool_without_a_title_is_called_a_program() -> None:
+    wire = noticing().agent(tool(title=None)).time(45)
+    assert notices(wire) == ["A program has been running for 45 s."]
+
+
+def test_a_title_is_redacted() -> None:
+    wire = noticing(secrets=("hunter2hunter2",))
+    wire.agent(tool(title="curl -H hunter2hunter2 example.com")).time(45)
+    assert "hunter2" not in notices(wire)[0]
+
+
+def test_an_agent_that_has_finished_and_reported_usage_is_noted_as_done_once() -> None:
+    wire = noticing().agent(tool())
+    wire.agent(update(sessionUpdate="tool_call_update", toolCallId="t1", status="completed"))
+    wire.agent(chunk("All tests pass."), usage(cost={"amount": 0.1, "currency": "USD"})).time(59)
+    assert notices(wire) == []
+    wire.time(60)
+    assert notices(wire) == [DONE]
+    wire.agent(update(sessionUpdate="session_info_update", title="The tests")).time(800)
+    assert notices(wire) == [DONE]
+    assert silences(wire) == [{"silent_seconds": 60, "cause": "done", "cause_seconds": 60}]
+    wire.agent(result())
+    assert wire.answers()[0]["result"] == {"stopReason": "end_turn"}
+
+
+def test_text_after_the_usage_or_a_tool_after_the_text_counts_as_work() -> None:
+    for after in (chunk("And more."), tool("t2", status="completed")):
+        wire = noticing().agent(chunk("All tests pass."), usage(), after).time(100)
+        assert notices(wire)[0].startswith("The agent has been silent for 45 seconds.")
+
+
+def test_usage_without_text_or_with_an_open_tool_is_not_an_end() -> None:
+    wire = noticing().agent(usage()).time(100)
+    assert DONE not in notices(wire)
+    wire = noticing().agent(tool(status="pending"), chunk("Shall I?"), usage()).time(100)
+    assert DONE not in notices(wire)
+
+
+def test_disabling_remarks_on_silence_disables_both() -> None:
+    wire = noticing(warn_after_seconds=0.0).agent(chunk("Done."), usage()).time(400)
+    assert (notices(wire), silences(wire)) == ([], [])
+
+
+def test_a_late_answer_is_noticed_although_remarks_come_late() -> None:
+    wire = noticing(warn_after_seconds=600.0).agent(chunk("Done."), usage()).time(61)
+    assert notices(wire) == [DONE]
