@@ -17,12 +17,8 @@ from tests.kit.wire import (
     INITIALIZE,
     INITIALIZED,
     Wire,
-    error,
-    failure,
     prompt,
     reply,
-    request,
-    result,
     second_version,
     update,
 )
@@ -54,14 +50,6 @@ def test_an_agents_oversized_request_is_not_an_answer_to_ours_of_the_same_id() -
     assert stop == {"by": "watchdog", "type": "protocol_error", "reason": "line_too_long"}
 
 
-def test_an_answer_over_the_limit_fails_the_request_that_it_answered_alone() -> None:
-    wire = in_turn().client(request(5, "session/list"))
-    wire.carry_out(wire.core.receive_oversized(Side.AGENT, b'{"id":5,"result":"x', 1.0))
-    payload = failure(wire, 5)
-    assert (payload["type"], payload["reason"]) == ("protocol_error", "line_too_long")
-    assert "cancel" not in wire.kinds
-
-
 def test_a_frame_over_the_limit_stops_every_session_at_work() -> None:
     wire = in_turn().client(prompt(2, "t"))
     wire.carry_out(wire.core.receive_oversized(Side.AGENT, b'{"method":"session/upd', 1.0))
@@ -80,11 +68,6 @@ def test_stderr_is_a_flood_from_the_first_byte_over_the_limit(
     effects = [e for size in pieces for e in wire.core.receive_stderr(b"x" * size, 1.0)]
     said = [{"by": "watchdog", "type": "stderr_overflow", "reason": "stderr_limit"}]
     assert records(effects, "cancel") == said * stops
-
-
-def test_the_count_restarts_after_a_flood() -> None:
-    wire = in_turn(stderr_limit_bytes=10).stderr(b"x" * 11).stderr(b"x" * 10)
-    assert wire.core.connection.link.stderr.since_frame == 10
 
 
 def test_requests_do_not_time_out_while_the_link_stands_still() -> None:
@@ -135,8 +118,3 @@ def test_an_oversized_idle_update_of_version_2_is_sent_without_the_agents_member
     last = json.loads(wire.to_client[-1])
     assert (last["params"]["sessionId"], last["params"]["update"]["state"]) == ("s", "idle")
     assert "_meta" not in last["params"]["update"]
-
-
-def test_an_error_of_the_agents_keeps_its_answer() -> None:
-    wire = in_turn().agent(error(), result())
-    assert len(wire.answers()) == 1

@@ -6,8 +6,7 @@ import json
 
 import pytest
 
-from lastword.core.link.connection import LinkOptions, Side
-from lastword.core.link.effects import Answer
+from lastword.core.link.connection import LinkOptions
 from lastword.core.protocol import jsonrpc
 from tests.kit.wire import (
     INITIALIZE,
@@ -20,11 +19,9 @@ from tests.kit.wire import (
     greeted,
     permission,
     prompt,
-    prompted,
     reply,
     request,
     result,
-    second_version,
     update,
 )
 
@@ -53,68 +50,11 @@ def answer(wire: Wire, request_id: int, **members: object) -> None:
 # --- of the agent
 
 
-@pytest.mark.parametrize("params", [{}, {"requestId": 77}])
-def test_a_withdrawal_of_no_known_request_is_passed_on(params: dict[str, object]) -> None:
-    wire = in_turn().agent(NOTE | {"params": params})
-    assert json.loads(wire.to_client[-1]) == NOTE | {"params": params}
-
-
-def test_a_question_of_an_unknown_session_stops_the_clock_of_the_sessions_at_work_alone() -> None:
-    wire = in_turn().agent(permission(9, "somebody-else")).time(5000)
-    assert "cancel" not in wire.kinds
-    answer(wire, 9)
-    wire.time(5000 + 901)
-    assert wire.kinds.count("cancel") == 1
-
-
-def test_an_echo_of_an_unknown_request_is_dropped() -> None:
-    wire = in_turn().agent(prompt(99))
-    assert (wire.drops, wire.answers(99)) == (["echo"], [])
-
-
-def test_an_error_without_an_id_after_the_turns_answer_is_ignored() -> None:
-    wire = in_turn().agent(error(None), result()).time(60)
-    assert (wire.answers(), wire.drops[-1]) == ([result()], "answer_to_nobody")
-
-
-def test_a_session_that_is_closed_is_forgotten() -> None:
-    wire = in_turn().client(request(5, "session/close", sessionId="t")).agent(reply(5))
-    assert set(wire.core.connection.link.sessions) == {"s"}
-
-
-def test_a_new_session_without_an_id_is_ignored() -> None:
-    wire = in_turn().client(request(5, "session/new")).agent(reply(5))
-    assert set(wire.core.connection.link.sessions) == {"s", "t"}
-
-
-def test_the_mode_of_an_unknown_session_is_not_kept() -> None:
-    wire = in_turn().client(request(5, "session/set_mode", sessionId="nobody", modeId="code"))
-    wire.agent(reply(5))
-    assert "nobody" not in wire.core.connection.link.sessions
-
-
 def test_a_quarantine_withdraws_only_the_questions_of_its_session() -> None:
     wire = in_turn().client(prompt(2, "t")).agent(permission(8, "t"), permission(9, "s"))
     wire.client(cancel()).time(11)
     refused = [json.loads(frame)["id"] for frame in wire.to_agent if b"outcome" in frame]
     assert refused == [9]
-
-
-def test_an_agent_error_speaker_with_a_typed_client_is_left_alone() -> None:
-    extension = {"_meta": {"agent_error": {"version": 1, "stop_reason": True}}}
-    wire = prompted(extension, says={"agentCapabilities": extension})
-    wire.agent(update(sessionUpdate="agent_error", error={"type": "budget", "message": "Empty."}))
-    ended = reply(1, stopReason="error")
-    wire.agent(ended)
-    assert wire.answers() == [ended]
-    assert [u["sessionUpdate"] for u in wire.updates()] == ["agent_error"]
-
-
-def test_capabilities_of_a_strange_shape_pass_without_our_own() -> None:
-    wire = Wire().client(INITIALIZE)
-    strange = {"protocolVersion": 1, "agentCapabilities": {"_meta": "none of yours"}}
-    wire.agent(INITIALIZED | {"result": strange})
-    assert json.loads(wire.to_client[-1])["result"] == strange
 
 
 def test_a_typed_failure_with_odd_members_keeps_the_readable_ones() -> None:
@@ -142,19 +82,6 @@ def test_an_update_without_a_failure_does_not_fail_the_turn(
     assert wire.answers() == [result()]
 
 
-def test_a_tool_that_names_no_call_is_not_counted_as_open() -> None:
-    wire = in_turn().agent(update(sessionUpdate="tool_call", status="in_progress", kind="execute"))
-    assert wire.core.connection.link.sessions["s"].tools.drain() == []
-
-
-def test_an_updated_tool_call_keeps_its_state() -> None:
-    wire = in_turn().agent(update(sessionUpdate="tool_call", toolCallId="c", status="in_progress"))
-    wire.agent(update(sessionUpdate="tool_call_update", toolCallId="c", title="more of it"))
-    tools = wire.core.connection.link.sessions["s"].tools
-    assert tools.running
-    assert tools.drain() == ["c"]
-
-
 # --- of the client
 
 
@@ -173,30 +100,6 @@ def test_a_prompt_behind_a_quarantine_is_cancelled_by_its_own_id() -> None:
     assert wire.answers(3)[0]["result"] == {"stopReason": "cancelled"}
 
 
-def test_a_terminal_without_an_id_is_not_released() -> None:
-    wire = in_turn()
-    ask(wire, 4, "terminal/create", sessionId="s", command="ls")
-    answer(wire, 4)
-    wire.eof(Side.AGENT)
-    assert not any(b"terminal/release" in frame for frame in wire.to_client)
-
-
-def test_a_terminal_without_an_id_for_a_dead_agent_is_not_released() -> None:
-    wire = in_turn()
-    ask(wire, 4, "terminal/create", sessionId="s", command="ls")
-    wire.eof(Side.AGENT)
-    answer(wire, 4)
-    assert wire.drops[-1] == "answer_to_dead_agent"
-    assert not any(b"terminal/release" in frame for frame in wire.to_client)
-
-
-@pytest.mark.parametrize("head", [b'{"jsonrpc":"2.0","result":"xx', b'{"id":77,"result":"xx'])
-def test_an_oversized_answer_to_no_request_is_ignored(head: bytes) -> None:
-    wire = in_turn()
-    effects = wire.core.receive_oversized(Side.CLIENT, head, 0.0)
-    assert not [effect for effect in effects if isinstance(effect, Answer)]
-
-
 @pytest.mark.parametrize("text", [{"type": "text"}, "/no block", {"type": "text", "text": 7}])
 def test_a_prompt_of_a_strange_shape_is_not_an_agents_command(text: object) -> None:
     wire = in_turn().agent(result())
@@ -213,16 +116,6 @@ def test_a_command_may_follow_the_clients_attachments() -> None:
     command["params"]["prompt"] = [picture, {"type": "text", "text": " /compact"}]
     wire.client(command).agent(result(2))
     assert wire.answers(2)[0]["result"] == {"stopReason": "end_turn"}
-
-
-def test_a_joined_prompt_that_a_handler_fails_after_a_cancel_is_cancelled() -> None:
-    from lastword.core import classify  # noqa: PLC0415
-    from lastword.core.link.agent_side import HandlerFailure  # noqa: PLC0415
-
-    wire = second_version().client(prompt(2), cancel())
-    failure = HandlerFailure(verdict=classify.classify_text("boom"))
-    wire.carry_out(wire.core.receive_report(b"2", failure, 0.0))
-    assert wire.answers(2)[0]["error"]["code"] == -32800
 
 
 # --- options, clocks, what the shell may ask
@@ -268,13 +161,6 @@ def test_an_agent_has_a_name_once_it_has_answered_initialize() -> None:
     wire.client(INITIALIZE)
     wire.agent(INITIALIZED | {"result": {"protocolVersion": 1, "agentInfo": {"name": "opencode"}}})
     assert wire.core.agent_name == "opencode"
-
-
-def test_a_link_is_idle_when_nothing_waits_for_the_agent() -> None:
-    wire = in_turn()
-    assert not wire.core.idle
-    wire.agent(result())
-    assert wire.core.idle
 
 
 # --- runs of frames

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import json
-from typing import Any
 
 import pytest
 
-from lastword.core.classify import Verdict
-from lastword.core.failure import ladder, wording
-from lastword.core.failure.taxonomy import AgentError, ErrorType, Phase, RetrySafety
+from lastword.core.failure import ladder
+from lastword.core.failure.taxonomy import AgentError, ErrorType
 from lastword.core.link.connection import Side
 from lastword.core.protocol import glued, jsonrpc
 from lastword.core.protocol.jsonrpc import Frame, decode
-from lastword.core.redact import environment_secrets
-from lastword.core.redact.redactor import REDACTED, Redactor
-from tests.kit.wire import INITIALIZE, Wire, cancel, prompt, second_version
+from lastword.core.redact.redactor import Redactor
+from tests.kit.wire import cancel, prompt, second_version
 
 FRAME = b'{"jsonrpc":"2.0","method":"session/update","params":{}}'
 
@@ -45,13 +42,6 @@ def test_a_block_whose_lines_are_not_single_messages_is_not_split(glue: bytes) -
     assert jsonrpc.split_block(block, messages) is None
 
 
-def test_a_block_with_a_value_over_two_lines_is_not_split() -> None:
-    over_two = FRAME.replace(b",", b",\n", 1)
-    messages = jsonrpc.decode_block((FRAME + b"\n") * 2)
-    assert messages is not None
-    assert jsonrpc.split_block(over_two + b"\n", messages) is None
-
-
 @pytest.mark.parametrize("line", [b"no frame", FRAME + b" and then prose", FRAME + b"[1]"])
 def test_a_line_with_other_values_than_objects_is_not_separated(line: bytes) -> None:
     assert glued.decode_parts(line, may_quote=True) == [decode(line)]
@@ -70,10 +60,6 @@ def test_numbers_that_json_does_not_know_become_null() -> None:
     assert json.loads(frame.line)["result"] == {"cost": None, "limit": None}
 
 
-def test_a_lone_surrogate_is_encoded_unchanged() -> None:
-    assert json.loads(jsonrpc.dumps({"a": "\ud83d"})) == {"a": "\ud83d"}
-
-
 def test_a_frame_that_only_a_lenient_reader_accepts_can_get_another_id() -> None:
     frame = decode(b'{"jsonrpc":"2.0","id":1,"result":{},"half \\ud83d":1}')
     assert isinstance(frame, Frame)
@@ -81,15 +67,6 @@ def test_a_frame_that_only_a_lenient_reader_accepts_can_get_another_id() -> None
 
 
 # --- what is sent
-
-
-def compose_detail(text: str) -> str:
-    verdict = Verdict(type=ErrorType.UNKNOWN, rule="x", retryable=False, detail=text)
-    phase, safety = Phase.BEFORE_OUTPUT, RetrySafety.NEVER
-    error = wording.compose(verdict, phase=phase, retry_safety=safety, redact=Redactor())
-    assert error.detail is not None
-    detail: str = error.detail["text"]
-    return detail
 
 
 def payload(**members: object) -> AgentError:
@@ -154,28 +131,8 @@ def test_a_value_of_too_many_parts_is_cut() -> None:
     assert Redactor().json("a", max_values=0) == "(cut)"
 
 
-def test_a_detail_that_fits_in_the_end_is_not_cut() -> None:
-    text = "word " * 150 + "\N{SNOWMAN}"
-    assert compose_detail(text) == text
-    assert compose_detail(text * 10).count("\n...\n") == 1
-
-
-def test_secrets_are_recognised_by_the_names_of_their_variables() -> None:
-    environment = {"FOO_API_KEY": "k" * 20, "PATH": "/usr/bin:/bin", "MY_TOKEN": "short"}
-    assert environment_secrets.secrets_of(environment) == ("k" * 20,)
-    assert REDACTED in Redactor(environment_secrets.secrets_of(environment))("it is " + "k" * 20)
-
-
 def test_a_cancelled_prompt_with_an_oversized_answer_is_cancelled_in_version_2() -> None:
     wire = second_version().client(prompt(2), cancel())
     head = b'{"jsonrpc":"2.0","id":2,"result":{"a":"'
     wire.carry_out(wire.core.receive_oversized(Side.AGENT, head, wire.now))
     assert [answer["error"]["code"] for answer in wire.answers(2)] == [-32800]
-
-
-@pytest.mark.parametrize("members", [{}, {"result": None}, {"result": 7}])
-def test_an_initialize_answer_without_content_passes_unchanged(members: Any) -> None:
-    wire = Wire().client(INITIALIZE)
-    answer = {"jsonrpc": "2.0", "id": 0} | members
-    wire.agent(answer)
-    assert [json.loads(frame) for frame in wire.to_client] == [answer]

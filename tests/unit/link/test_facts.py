@@ -63,10 +63,6 @@ def test_the_more_has_happened_the_less_safe_is_a_retry(
     assert facts.phase(tool_running=tools.running) is phase
 
 
-def test_a_failure_that_is_not_retryable_is_never_safe_to_retry() -> None:
-    assert _facts()[0].retry_safety(retryable=False) is RetrySafety.NEVER
-
-
 @pytest.mark.parametrize(
     ("kind", "unsafe"),
     [("read", False), ("search", False), ("fetch", False), ("edit", True), (None, True)],

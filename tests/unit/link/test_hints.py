@@ -197,16 +197,6 @@ def test_a_call_given_up_without_a_session_belongs_to_the_turn_that_ends_silentl
     assert wire.answers(2)[0]["result"]["stopReason"] == "end_turn"
 
 
-def test_a_call_given_up_without_a_session_counts_for_neither_of_two_open_turns() -> None:
-    wire = begun(sessions=("s", "other"))
-    hint(wire, session_id=None, goes_on=False)
-    for number in (1, 2):
-        wire.agent(result(number))
-    wire.time(1)
-    kinds = [failure(wire, n)["type"] for n in (1, 2)]
-    assert kinds == ["unknown", "unknown"]
-
-
 @pytest.mark.parametrize("told", [{"session_id": "nobody"}, {"at_seconds": -1.0}])
 def test_a_hint_of_no_session_that_is_open_and_one_from_before_the_turn_count_for_nothing(
     told: dict[str, Any],
@@ -222,12 +212,6 @@ def test_a_users_cancel_ends_the_turn_as_cancelled_whatever_failed() -> None:
     wire = begun().client(cancel())
     hint(wire).agent(error())
     assert (retries(wire), wire.answers()[0]["result"]) == ([], {"stopReason": "cancelled"})
-
-
-def test_a_hint_after_the_turn_is_ignored() -> None:
-    wire = begun().agent(chunk(), result())
-    hint(wire)
-    assert retries(wire) == []
 
 
 # --- what it decides
@@ -488,13 +472,6 @@ def test_a_retry_that_succeeded_before_its_report_is_not_reported(text: tuple[st
     assert retries(wire) == []
 
 
-def test_a_retry_that_waits_for_its_cause_at_the_turns_end_is_not_reported() -> None:
-    wire = announced().agent(result()).time(0.3)
-    assert retries(wire) == []
-    wire = announced().client(cancel()).time(1)
-    assert retries(wire) == []
-
-
 def test_a_suspension_does_not_shorten_a_retrys_wait_for_its_cause() -> None:
     wire = announced()
     wire.core.stand_still(10.0)
@@ -526,17 +503,6 @@ def test_stderr_from_before_the_turn_is_not_evidence() -> None:
     wire.client(prompt()).time(60)
     assert retries(wire) == []
     assert "RateLimitError" not in wire.core.stderr_tail()
-
-
-def test_stderr_without_a_failure_is_not_a_hint() -> None:
-    wire = begun().stderr(b"INFO all is well\n").time(5)
-    wire.stderr(b"ERROR of a kind that nobody knows\n").time(10)
-    assert retries(wire) == []
-
-
-def test_stderr_of_two_open_turns_is_attributed_to_neither() -> None:
-    wire = begun(sessions=("s", "other")).stderr(LINE).time(5)
-    assert retries(wire) == []
 
 
 def test_stderr_of_a_failed_turn_is_not_attributed_to_another() -> None:
@@ -594,14 +560,6 @@ def test_the_sources_know_a_renamed_session_by_the_agents_name() -> None:
     assert [turn.session_id for turn in link.core.silent_turns(link.now, 0.0)] == ["s"]
     hint(link, session_id="s", goes_on=False).agent(result(8)).time(link.now + 1)
     assert failure(link, 8)["type"] == "rate_limit"
-
-
-def test_a_hint_of_any_other_session_passes_the_names_by() -> None:
-    link = Link().die_and_be_greeted()
-    (load,) = link.asked()
-    link.answer(load["id"])
-    hint(link, goes_on=False).agent(result(2)).time(link.now + 1)
-    assert failure(link, 2)["type"] == "rate_limit"
 
 
 def test_a_silence_with_a_known_cause_is_reported_with_it() -> None:

@@ -8,8 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from lastword.core.failure.retry_policy import RetryBucket
-from lastword.core.failure.taxonomy import ErrorType
 from lastword.core.link.choices import Models
 from lastword.core.link.connection import Connection, LinkOptions, Side
 from lastword.core.link.resend import SWITCH_LIMIT_SECONDS
@@ -167,18 +165,6 @@ def test_a_continuation_prompt_is_sent_after_output_and_never_the_users_own() ->
     assert sent(wire) == ["hi", "=small", "Go on."]
 
 
-def test_a_running_tool_is_closed_before_the_turn_continues() -> None:
-    wire = linked()
-    call = {"sessionUpdate": "tool_call", "toolCallId": "c", "title": "rm", "kind": "execute"}
-    wire.agent(update(**call, status="in_progress"), error(message=LIMITED))
-    assert [each["status"] for each in wire.updates() if "toolCallId" in each] == [
-        "in_progress",
-        "failed",
-    ]
-    agree(wire)
-    assert sent(wire)[-1] == "Continue."
-
-
 @pytest.mark.parametrize(
     ("message", "settings"),
     [
@@ -298,16 +284,6 @@ def test_a_late_switch_is_shown_until_the_former_model_is_back() -> None:
     agree(wire, request=late)
     agree(wire)
     assert (shown_models(wire), len(wire.answers(1))) == (["small", "big"], 1)
-
-
-def test_a_suspended_machine_does_not_use_up_the_switchs_time() -> None:
-    wire = limited(fallback_model="small")
-    wire.core.stand_still(100)
-    wire.time(SWITCH_LIMIT_SECONDS + 50)
-    assert wire.answers(1) == []
-    wire.time(SWITCH_LIMIT_SECONDS + 101)
-    wire.core.stand_still(100)
-    assert len(wire.answers(1)) == 1
 
 
 @pytest.mark.parametrize(
@@ -576,11 +552,6 @@ def test_options_that_change_with_the_model_are_shown_with_it() -> None:
     ]
 
 
-def test_an_answer_without_options_is_shown_as_the_last_list_with_the_model_in_it() -> None:
-    wire = agree(limited(), lists=False)
-    assert shown_models(wire) == ["small"]
-
-
 def test_a_current_model_that_the_agent_reports_is_the_one_that_comes_back() -> None:
     wire = linked(offer=OLD_OFFER)
     wire.agent(update(sessionUpdate="current_model_update", currentModelId="tiny"))
@@ -597,16 +568,6 @@ def test_an_unknown_current_model_is_not_restored() -> None:
     assert "Going on with the model small." in str(wire.updates()[-1])
     wire.agent(chunk("Done."), result())
     assert sent(wire) == ["hi", "=small", "hi"]
-
-
-def test_a_turn_fails_if_the_process_has_no_retries_left() -> None:
-    bucket = RetryBucket()
-    while bucket.spend(ErrorType.RATE_LIMIT):
-        pass
-    wire = limited(retry_bucket=bucket)
-    assert len(wire.answers(1)) == 1
-    (entry,) = [each for each in wire.entries if each.kind is Kind.ERROR]
-    assert entry.facts["retry_refused"] is True
 
 
 @pytest.mark.parametrize("rest", ["on-crash", "never"])
@@ -672,27 +633,9 @@ def test_a_session_that_lacks_a_model_says_so_when_it_opens(
     assert methods == ["answer", "answer", "session/update"], "after the session's own answer"
 
 
-def test_a_client_without_notices_gets_none_when_a_session_opens() -> None:
-    wire = linked(fallback_model="none")
-    assert wire.updates() == []
-
-
-def test_a_session_that_offers_all_models_gets_no_notice() -> None:
-    wire = linked(NOTICES)
-    assert (wire.updates(), switches(wire)) == ([], [])
-
-
 def test_a_session_that_was_never_opened_here_has_no_models() -> None:
     wire = linked().client(prompt(2, "elsewhere")).agent(error(2, message=LIMITED))
     assert len(wire.answers(2)) == 1
-
-
-def test_version_two_has_no_fallback() -> None:
-    wire = Wire(fallback_model="none")
-    wire.client(INITIALIZE | {"params": {"protocolVersion": 2, "capabilities": {}}})
-    wire.agent(reply(0, protocolVersion=2))
-    opened(wire, OFFER)
-    assert switches(wire) == []
 
 
 def test_an_answer_for_a_session_that_was_closed_changes_nothing() -> None:
@@ -709,19 +652,6 @@ def test_request_ids_of_two_runs_differ() -> None:
         wire = limited(incident_prefix=run)
         requests.append(own(wire)["id"])
     assert requests == ["lastword:a-model:1", "lastword:b-model:1"]
-
-
-def test_an_error_without_an_id_is_not_mistaken_for_another_requests_answer() -> None:
-    wire = linked().client(request("l", "session/list")).agent(error(message=LIMITED))
-    wire.agent({"jsonrpc": "2.0", "id": None, "error": {"code": -32603, "message": "no"}})
-    wire.time(wire.now + 1)
-    assert wire.answers("l") == []
-
-
-@pytest.mark.parametrize("value", ["a,,b", "a,a", ",", " ", 3])
-def test_ids_that_are_empty_or_given_twice_are_refused(value: Any) -> None:
-    with pytest.raises(ValueError, match="fallback_model takes ids, separated by commas"):
-        LinkOptions(fallback_model=value)
 
 
 def test_options_without_an_id_are_not_models() -> None:

@@ -32,6 +32,7 @@ from tests.kit.wire import (
     chunk,
     error,
     failure,
+    prompt,
     prompted,
     result,
     second_version,
