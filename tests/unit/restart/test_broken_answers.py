@@ -68,27 +68,16 @@ def test_an_unreadable_answer_to_the_client_fails_as_before_a_restart(long: bool
     assert reasons(link, 2) == ["line_too_long" if long else "broken_answer"]
 
 
-def test_a_line_that_is_not_an_object_answers_nothing_of_ours() -> None:
-    link = Link().die_and_be_greeted()
-    send(link, Side.AGENT, b"[1]")
-    assert link.answers(2) == []
-
-
 def nameless(link: Link) -> list[Any]:
     """The ids of what the client was told, none of which may be its prompt's."""
     return [frame["id"] for frame in map(json.loads, link.to_client) if "id" in frame]
 
 
-def test_a_broken_line_of_the_client_answers_no_prompt_that_waits_for_the_agent() -> None:
-    link = Link()
-    link.starts = False
-    link.die().client(prompt(2))
+def test_a_broken_line_of_the_client_answers_no_prompt_that_waits() -> None:
+    link = Link().die().client(prompt(2))
     link.to_client.clear()
     send(link, Side.CLIENT, OF_THE_CLIENT)
     assert nameless(link) == [None]
-
-
-def test_a_broken_line_of_the_client_answers_no_prompt_that_waits_for_its_session() -> None:
     link = Link().die_and_be_greeted()
     (load,) = link.asked()
     send(link, Side.CLIENT, OF_THE_CLIENT)

@@ -6,38 +6,23 @@ import json
 
 import pytest
 
+from lastword.core.classify import classify_spawn_failure
 from lastword.core.link.connection import Side
-from lastword.core.link.effects import Restart
+from lastword.core.link.effects import Kill, Restart
 from tests.kit.wire import (
     INITIALIZE,
     Wire,
     cancel,
     chunk,
+    error,
+    failure,
     permission,
     prompt,
     reply,
     request,
     update,
 )
-from tests.unit.restart.crashing import KILLED, Link, reasons
-
-
-def test_no_agent_is_started_before_it_is_needed() -> None:
-    link = Link().die().time(1000)
-    assert link.orders == []
-    link.client(prompt(2))
-    assert link.orders == [Restart()]
-
-
-def test_the_replay_of_a_loaded_session_is_withheld() -> None:
-    link = Link().die_and_be_greeted()
-    (load,) = link.asked()
-    link.to_client.clear()
-    link.agent(chunk("old"), update(sessionUpdate="tool_call", toolCallId="t", status="completed"))
-    link.agent(update(sessionUpdate="available_commands_update", availableCommands=[]))
-    link.answer(load["id"])
-    assert [u["sessionUpdate"] for u in link.updates()] == ["available_commands_update"]
-    assert link.drops == ["replay", "replay"]
+from tests.unit.restart.crashing import KILLED, Link, reasons, two_sessions
 
 
 @pytest.mark.parametrize("method", ["session/request_permission", "fs/read_text_file", "_x/ask"])
@@ -80,18 +65,13 @@ def test_a_lost_session_that_the_client_loads_itself_is_usable_again() -> None:
     assert link.asked() == [prompt(4)]
 
 
-ERROR = {"code": -32002, "message": "no"}
 LOAD = request(3, "session/load", sessionId="s", cwd="/w", mcpServers=[])
-
-
-def refuse(link: Link, request_id: object) -> None:
-    link.agent({"jsonrpc": "2.0", "id": request_id, "error": ERROR})
 
 
 def test_a_lost_session_stays_lost_if_its_load_fails() -> None:
     link = Link({}).die_and_be_greeted().client(LOAD, prompt(4))
     assert link.asked() == [LOAD]
-    refuse(link, 3)
+    link.agent(error(3))
     assert reasons(link, 4) == ["context_lost"]
     link.client(prompt(5))
     assert (reasons(link, 5), link.asked()) == (["context_lost"], [])
@@ -129,7 +109,7 @@ def test_a_failed_load_of_ours_leaves_the_decision_to_the_clients(*, late: bool)
         link.client(request(7, "session/load", sessionId="s", cwd="/w", mcpServers=[]))
         link.time(link.now + 2)
     else:
-        refuse(link, ours["id"])
+        link.agent(error(ours["id"]))
     link.asked()
     assert link.answers(2) == []
     link.answer(7 if late else 3)
@@ -145,50 +125,10 @@ def test_a_session_that_the_client_loaded_is_restored_whatever_happens_to_our_lo
     link.client(LOAD).answer(3)
     assert link.asked() == [LOAD]
     if ours_fails:
-        refuse(link, ours["id"])
+        link.agent(error(ours["id"]))
     else:
         link.time(link.now + 301)
     assert link.asked() == [prompt(2)]
-
-
-def test_mode_model_and_options_are_set_again_before_the_prompt() -> None:
-    link = Link()
-    chosen = [
-        ("session/set_mode", {"modeId": "plan"}),
-        ("session/set_mode", {"modeId": "code"}),
-        ("session/set_config_option", {"configId": "a", "value": "1"}),
-        ("session/set_config_option", {"configId": "b", "value": "2"}),
-    ]
-    for number, (method, params) in enumerate(chosen, 10):
-        link.client(request(number, method, sessionId="s", **params)).answer(number)
-    link.client(request(20, "session/set_model", sessionId="s", modelId="none"))
-    link.agent({"jsonrpc": "2.0", "id": 20, "error": {"code": -32602, "message": "no"}})
-    link.asked()
-    link.die().time(10).client(prompt(2)).greet()
-    again = []
-    for _ in range(5):
-        (frame,) = link.asked()
-        again.append((frame["method"], {k: v for k, v in frame["params"].items() if k[0] != "s"}))
-        link.answer(frame["id"])
-        if frame["method"] == "session/prompt":
-            break
-    assert [(m, p) for m, p in again[1:-1]] == chosen[1:]
-    assert again[-1][0] == "session/prompt"
-
-
-def test_authenticate_is_never_replayed() -> None:
-    link = Link().client(request(5, "authenticate", methodId="browser")).answer(5)
-    link.asked()
-    link.come_back()
-    assert all(frame["method"] != "authenticate" for frame in link.asked())
-
-
-def test_the_handshake_that_is_replayed_is_the_clients_own() -> None:
-    link = Link().die().time(10).client(prompt(2))
-    (greeting,) = link.asked()
-    assert greeting["params"] == INITIALIZE["params"]
-    assert greeting["id"].startswith("lastword:1:")
-    assert link.to_client == []
 
 
 def test_waiting_requests_reach_the_new_agent_in_order() -> None:
@@ -203,18 +143,9 @@ def test_waiting_requests_reach_the_new_agent_in_order() -> None:
     ]
 
 
-def test_requests_beyond_the_queues_size_are_answered_at_once() -> None:
-    link = Link().die()
-    for number in range(1001):
-        link.client(request(100 + number, "session/list"))
-    assert (link.answers(100), reasons(link, 1100)) == ([], ["queue_full"])
-
-
-@pytest.mark.parametrize("how", ["session/cancel", "$/cancel_request"])
-def test_a_waiting_prompt_that_is_cancelled_never_reaches_the_agent(how: str) -> None:
+def test_a_waiting_prompt_that_is_cancelled_by_its_id_never_reaches_the_agent() -> None:
     link = Link().die().client(prompt(2))
-    word = cancel() if how == "session/cancel" else request(None, how, requestId=2)
-    link.client({key: value for key, value in word.items() if key != "id"})
+    link.client({"jsonrpc": "2.0", "method": "$/cancel_request", "params": {"requestId": 2}})
     assert [answer["result"]["stopReason"] for answer in link.answers(2)] == ["cancelled"]
     link.time(10)
     assert link.asked() == []
@@ -226,22 +157,6 @@ def test_a_prompt_whose_session_is_being_restored_can_be_cancelled() -> None:
     link.client(cancel()).answer(load["id"])
     assert [answer["result"]["stopReason"] for answer in link.answers(2)] == ["cancelled"]
     assert [frame["method"] for frame in link.asked()] == ["session/cancel"]
-
-
-def test_an_answer_to_the_dead_agents_question_never_reaches_the_new_one() -> None:
-    link = Link().client(prompt(2)).agent(permission(0))
-    link.asked()
-    link.die().time(10).client(prompt(3)).greet().answer(link.asked()[0]["id"])
-    link.asked()
-    link.agent(permission(0))
-    shown = json.loads(link.to_client[-1])
-    allow = {"outcome": {"outcome": "selected", "optionId": "yes"}}
-    link.client({"jsonrpc": "2.0", "id": 0, "result": allow})
-    assert link.asked() == []
-    assert "answer_to_dead_agent" in link.drops
-    assert shown["id"].startswith("lastword:1:")
-    link.client({"jsonrpc": "2.0", "id": shown["id"], "result": allow})
-    assert link.asked() == [{"jsonrpc": "2.0", "id": 0, "result": allow}]
 
 
 def test_a_new_agents_question_is_withdrawn_by_the_id_that_the_client_knows() -> None:
@@ -306,3 +221,114 @@ def test_the_id_of_a_lost_session_that_is_being_closed_is_not_given_to_a_new_one
     link = Link({}).die_and_be_greeted().client(request(3, "session/new", cwd="/w", mcpServers=[]))
     link.client(request(4, "session/close", sessionId="s")).answer(3, sessionId="s")
     assert link.answers(3)[0]["result"]["sessionId"] != "s"
+
+
+# --- when an agent may start again, and who is told what while it may not
+
+
+def test_only_one_request_in_thirty_seconds_starts_the_agent_in_a_crash_loop() -> None:
+    link = Link()
+    for _ in range(3):
+        link.die()
+    link.time(link.now + 31).client(prompt(2))
+    assert link.orders == [Restart()]
+    link.greet()
+    assert link.answers(2) == []
+
+
+def test_the_next_start_after_a_failed_one_waits_a_second() -> None:
+    link = Link().die()
+    link.starts = False
+    link.time(10).client(prompt(2))
+    missing = classify_spawn_failure(2, "agent")
+    link.carry_out(link.core.receive_eof(Side.AGENT, lambda: missing, link.now))
+    assert (reasons(link, 2), link.orders.pop()) == (["spawn_failed"], Restart())
+    link.client(prompt(3)).time(10.9)
+    assert link.orders == []
+    link.time(11)
+    assert link.orders == [Restart()]
+
+
+def test_a_new_agent_that_refuses_the_handshake_fails_waiting_prompts_and_is_killed() -> None:
+    link = Link().die().time(10).client(prompt(2))
+    (greeting,) = link.asked()
+    link.agent(error(greeting["id"], message="Invalid API key"))
+    assert failure(link, 2)["type"] == "auth"
+    assert Kill() in link.orders
+
+
+def test_a_new_agent_that_ignores_the_handshake_fails_waiting_prompts_and_is_killed() -> None:
+    link = Link().die().time(10).client(prompt(2)).time(10 + 121)
+    assert reasons(link, 2) == ["request_timeout"]
+    assert Kill() in link.orders
+
+
+def test_a_session_behind_a_turn_that_never_ends_gets_a_new_agent() -> None:
+    link = Link().time(400).client(prompt(2), cancel())
+    link.time(link.now + 11).client(prompt(3))
+    link.asked()
+    link.time(link.now + 11)
+    assert link.orders == [Kill()]
+    link.die()
+    assert link.orders == [Kill(), Restart()]
+    link.greet()
+    (load,) = link.asked()
+    link.answer(load["id"])
+    assert link.asked() == [prompt(3)]
+
+
+def test_a_suspension_extends_a_prompts_wait_for_an_agent() -> None:
+    link = two_sessions()
+    link.client(prompt(6, "t"), prompt(2), cancel()).time(link.now + 11).client(prompt(3))
+    link.core.stand_still(100)
+    link.time(link.now + 100)
+    assert reasons(link, 3) == []
+    link.time(link.now + 11)
+    assert (reasons(link, 3), link.orders) == (["busy_with_ended_turn"], []), "it serves another"
+
+
+def test_a_crash_says_that_the_agent_is_started_again() -> None:
+    link = Link().client(prompt(2)).die()
+    told = failure(link, 2)
+    assert told["message"].endswith("The agent is started again with your next prompt.")
+    assert told["action"] == "retry"
+
+
+def test_an_agent_that_never_started_is_not_started_again() -> None:
+    wire = Wire(restart="on-crash")
+    verdict = classify_spawn_failure(2, "nope")
+    wire.carry_out(wire.core.receive_eof(Side.AGENT, lambda: verdict, 0.0))
+    wire.client(INITIALIZE)
+    assert reasons(wire, 0) == ["spawn_failed"]  # type: ignore[arg-type]
+
+
+def test_a_client_that_leaves_gets_its_waiting_prompt_answered_and_no_agent_started() -> None:
+    link = Link().die().client(prompt(2)).eof(Side.CLIENT).time(10)
+    assert (reasons(link, 2), link.orders) == (["killed"], [])
+
+
+def test_a_prompt_whose_session_is_being_restored_is_answered_when_the_client_leaves() -> None:
+    link = Link().die_and_be_greeted().eof(Side.CLIENT)
+    assert reasons(link, 2) == ["no_answer"]
+
+
+def test_a_vanished_program_is_reported_at_once_and_tried_with_each_request() -> None:
+    link = Link()
+    link.starts = False
+    link.time(400).die().time(402)
+    verdict = classify_spawn_failure(2, "nope")
+    for request_id in range(2, 8):
+        link.client(prompt(request_id)).time(link.now + 2)
+        link.carry_out(link.core.receive_eof(Side.AGENT, lambda: verdict, link.now))
+        assert reasons(link, request_id) == ["spawn_failed"]
+    assert link.orders == [Restart()] * 6
+    link.starts = True
+    link.client(prompt(8)).time(link.now + 2).greet()
+
+
+def test_a_standstill_does_not_count_against_a_new_agents_start() -> None:
+    link = Link().die().time(10).client(prompt(2))
+    link.core.stand_still(100)
+    link.time(200)
+    assert Kill() not in link.orders
+    link.greet()

@@ -12,7 +12,7 @@ import pytest
 from lastword.core.link.choices import Choices
 from lastword.core.restart.sessions import SETTING_LIMIT_SECONDS
 from lastword.core.restart.state import MAX_GIVEN_UP, Purpose, RestartState, ReturningSession
-from tests.kit.wire import prompt, reply, request, update
+from tests.kit.wire import error, prompt, reply, request, update
 from tests.unit.restart.crashing import Link
 
 MODE, OPTION = "session/set_mode", "session/set_config_option"
@@ -57,8 +57,7 @@ def bring_back(
         assert params["sessionId"] == "s"
         made.append((params.get("configId", "set_mode"), params.get("value", params.get("modeId"))))
         if refuses:
-            no = {"code": -32602, "message": "No."}
-            link.agent({"jsonrpc": "2.0", "id": frame["id"], "error": no})
+            link.agent(error(frame["id"]))
         else:
             link.answer(frame["id"])
     assert frame == prompt(2)
@@ -109,13 +108,6 @@ def test_an_option_that_a_mode_left_is_not_set_again() -> None:
     assert bring_back(link) == [("set_mode", "plan"), ("mode", "plan")]
 
 
-def test_a_mode_chosen_after_an_option_takes_precedence() -> None:
-    link = opened(configOptions=listed(mode="ask"))
-    choose(link, OPTION, configId="mode", value="bypass")
-    choose(link, MODE, modeId="plan")
-    assert bring_back(link) == [("set_mode", "plan")]
-
-
 def test_an_answer_that_lists_other_values_has_the_last_word() -> None:
     link = Link()
     answer = {"configOptions": listed(mode="ask", model="small")}
@@ -130,6 +122,10 @@ def test_choices_are_set_again_in_the_order_in_which_they_were_last_made() -> No
     choose(link, "session/set_model", modelId="small")
     choose(link, MODE, modeId="plan")
     assert bring_back(link) == [("model", "small"), ("set_mode", None), ("set_mode", "plan")]
+    link = opened(configOptions=listed(mode="ask"))
+    choose(link, OPTION, configId="mode", value="bypass")
+    choose(link, MODE, modeId="plan")
+    assert bring_back(link) == [("set_mode", "plan")], "it takes precedence"
 
 
 @pytest.mark.parametrize("past", [left_for("ask"), options_are(mode="ask")])
@@ -238,20 +234,16 @@ def test_a_mode_confirmed_before_an_option_is_shown_together_with_it() -> None:
     assert link.updates() == []
 
 
-def test_a_setting_that_is_refused_late_changes_nothing() -> None:
+@pytest.mark.parametrize("refused", [True, False], ids=["refused", "shown already"])
+def test_a_late_answer_that_changes_nothing_is_not_told(*, refused: bool) -> None:
     link = opened(**modes("ask"))
     choose(link, MODE, modeId="plan")
     setting = comes_back_without(link, **modes("ask"))
-    link.agent({"jsonrpc": "2.0", "id": setting, "error": {"code": -32602, "message": "No."}})
-    assert told_modes(link) == ["ask"]
-
-
-def test_a_mode_that_the_client_already_shows_is_not_repeated() -> None:
-    link = opened(**modes("ask"))
-    choose(link, MODE, modeId="plan")
-    setting = comes_back_without(link, **modes("ask"))
-    choose(link, MODE, modeId="plan")
-    link.answer(setting)
+    if refused:
+        link.agent(error(setting))
+    else:
+        choose(link, MODE, modeId="plan")
+        link.answer(setting)
     assert told_modes(link) == ["ask"]
 
 

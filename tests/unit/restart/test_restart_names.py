@@ -25,17 +25,6 @@ def opened_anew(capabilities: dict[str, Any] | None = None, request_id: int = 9)
     return link
 
 
-def test_a_new_session_with_the_id_of_a_lost_one_gets_another_id() -> None:
-    link = opened_anew()
-    assert link.answers(9)[0]["result"] == {"sessionId": FRESH}
-    link.client(prompt(4, session_id=FRESH))
-    assert link.asked() == [prompt(4)]
-    link.agent(chunk(session_id="s"))
-    assert json.loads(link.to_client[-1]) == chunk(session_id=FRESH)
-    link.answer(4, stopReason="end_turn")
-    assert link.answers(4)[0]["result"] == {"stopReason": "end_turn"}
-
-
 def test_the_old_session_stays_lost_for_every_request() -> None:
     link = opened_anew(LOADING).client(prompt(4))
     assert reasons(link, 4) == ["context_lost"]

@@ -22,26 +22,19 @@ def frame(size: int = 40) -> jsonrpc.Frame:
     return decoded
 
 
-def crashes(*lives: float) -> RestartState:
-    """An agent that died after each of these lives, and started again when it might."""
+def crashes(*lives: float) -> tuple[RestartState, float]:
+    """An agent that died after each of these lives, and started again when it might, as it waits.
+
+    Returns:
+        The state, and its last wait.
+    """
     state = RestartState(0.0)
-    now = 0.0
+    now = last = 0.0
     for life in lives:
-        now += life
-        state.crashed(now)
+        last = now + life
+        state.crashed(last)
         now = state.started_at = state.not_before
-    return state
-
-
-def wait_after(*lives: float) -> float:
-    state = RestartState(0.0)
-    now = 0.0
-    for life in lives:
-        now += life
-        state.crashed(now)
-        last, now = now, state.not_before
-        state.started_at = now
-    return state.not_before - last
+    return state, now - last
 
 
 @pytest.mark.parametrize(
@@ -52,7 +45,7 @@ def wait_after(*lives: float) -> float:
 def test_the_wait_doubles_up_to_half_a_minute_until_a_life_was_long(
     lives: tuple[float, ...], seconds: float
 ) -> None:
-    assert wait_after(*lives) == seconds
+    assert crashes(*lives)[1] == seconds
 
 
 @pytest.mark.parametrize(
@@ -69,7 +62,7 @@ def test_the_wait_doubles_up_to_half_a_minute_until_a_life_was_long(
 def test_three_short_lives_or_five_crashes_are_a_loop(
     lives: tuple[float, ...], *, looping: bool
 ) -> None:
-    assert crashes(*lives).looping is looping
+    assert crashes(*lives)[0].looping is looping
 
 
 @pytest.mark.parametrize(("span", "looping"), [(180.0, True), (180.5, False)])
@@ -90,7 +83,7 @@ def test_an_agent_that_we_ended_has_not_crashed() -> None:
     assert state.not_before == 9.0
 
 
-def test_the_queue_is_bounded_in_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_queue_is_bounded_in_requests_and_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(state_module, "MAX_QUEUED_BYTES", 100)
     state = RestartState(0.0)
     assert state.enqueue(frame(101))  # an empty queue takes one of any size
@@ -101,12 +94,9 @@ def test_the_queue_is_bounded_in_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
     assert (state.queued_bytes, len(state.pop_queue())) == (100, 2)
     assert (state.queue, state.queued_bytes) == ([], 0)
     assert state.enqueue(frame(100))
-
-
-def test_the_queue_is_bounded_in_requests(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(state_module, "MAX_QUEUED_BYTES", 1000)
     monkeypatch.setattr(state_module, "MAX_QUEUED", 2)
-    state = RestartState(0.0)
-    assert [state.enqueue(frame()) for _ in range(3)] == [True, True, False]
+    assert [state.enqueue(frame()) for _ in range(2)] == [True, False]
 
 
 def test_our_own_ids_are_never_reused() -> None:
