@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests.kit.honest_answers import equal_answers, honest_answers
-from tests.kit.wire import Wire, chunk, failure, greeted, prompt, request, result, update
+from tests.kit.wire import Wire, chunk, failure, greeted, prompt, result, update
 from tests.unit.link.test_hints import RESET, STDERR, TOOL, hint
 
 TOLD = (
@@ -44,12 +44,6 @@ def test_a_message_that_the_error_repeats_is_not_output(message: str, phase: str
     wire = asked().agent(chunk("Invalid API key · Fix external API key"))
     wire.agent({"jsonrpc": "2.0", "id": 1, "error": {"code": -32603, "message": message}})
     assert failure(wire)["phase"] == phase
-
-
-def test_a_message_of_blanks_is_repeated_by_no_error() -> None:
-    wire = asked().agent(chunk(" "))
-    wire.agent({"jsonrpc": "2.0", "id": 1, "error": {"code": -32603, "message": "x"}})
-    assert "error" in wire.answers()[0]
 
 
 def test_an_error_that_is_all_that_was_shown_is_one_of_any_agent() -> None:
@@ -138,19 +132,6 @@ def test_a_refusal_with_an_errors_text_is_that_error_and_any_other_a_refusal() -
     assert wire.answers() == [result(1, "refusal")]
 
 
-def test_an_error_behind_a_remark_is_read_if_the_agent_reports_that_the_turn_failed() -> None:
-    failed = {"codex": {"threadStatus": {"type": "systemError"}}}
-    body = '{"error": {"message": "maximum context length", "code": "context_length_exceeded"}}'
-    for margin in ([update(sessionUpdate="session_info_update", _meta=failed)], []):
-        wire = asked(name="codex-acp").agent(chunk("Warning: no metadata for this model."))
-        wire.agent(chunk(body))
-        for frame in margin:
-            wire.agent(frame)
-        assert ended(wire) is bool(margin)
-        if margin:
-            assert failure(wire)["type"] == "context_overflow"
-
-
 def test_a_bare_form_of_an_error_needs_support_from_its_turn() -> None:
     wire = asked().agent(chunk(BARE))
     assert not ended(wire)
@@ -158,12 +139,6 @@ def test_a_bare_form_of_an_error_needs_support_from_its_turn() -> None:
     hint(wire, RESET, STDERR).agent(chunk(BARE))
     assert ended(wire)
     assert failure(wire)["type"] == "auth"
-
-
-def test_a_prompt_of_an_odd_shape_does_not_ask_for_an_error() -> None:
-    wire = asked().agent(chunk("Done."), result())
-    wire.client(request(2, "session/prompt", sessionId="s", prompt=7)).agent(chunk(TOLD), result(2))
-    assert "error" in wire.answers(2)[0]
 
 
 def passes(answer: str, question: str, name: str) -> bool:

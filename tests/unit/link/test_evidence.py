@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from lastword.core.classify import Verdict, classify_rpc_error, classify_text, own_failure
+from lastword.core.classify import Verdict, classify_text, own_failure
 from lastword.core.failure.taxonomy import UNDECIDED, AgentError, ErrorType
 from lastword.core.link.connection import LinkOptions
 from lastword.core.link.decision import RULES
@@ -20,13 +20,12 @@ from tests.kit.turn_signs import (
     AIR_NAMED,
     NAMED_PROSE,
     SIGNS,
-    SYSTEM_ERROR,
     VAGUE_PROSE,
     Happening,
     in_turn,
     margin,
 )
-from tests.kit.wire import chunk, error, failure, result, second_version, update
+from tests.kit.wire import chunk, error, failure, result
 
 
 def _named(kind: ErrorType) -> Verdict:
@@ -139,40 +138,11 @@ def test_a_turn_without_evidence_failed_for_an_unknown_reason() -> None:
 # --- what a vague sign hid ------------------------------------------------------------------------
 
 
-def test_a_system_error_does_not_hide_the_prose_that_names_the_cause() -> None:
-    wire = in_turn().agent(chunk("exceeded retry limit, last status: 429 Too Many Requests"))
-    margin(SYSTEM_ERROR)(wire)
-    wire.agent(result())
-    told = failure(wire)
-    assert (told["type"], told["reason"]) == ("rate_limit", SILENT)
-
-
-def test_a_system_error_does_not_hide_an_earlier_margins_failure() -> None:
-    wire = in_turn()
-    margin(AIR)(wire)
-    margin(SYSTEM_ERROR)(wire)
-    wire.agent(chunk("One moment."), result())
-    assert failure(wire)["type"] == "network"
-
-
 def test_a_late_margin_names_the_failure_of_a_withheld_empty_success() -> None:
     wire = in_turn().agent(result())
     margin(AIR)(wire)
     wire.time(1)
     assert failure(wire)["type"] == "network"
-
-
-def test_an_empty_success_of_version_2_fails_with_the_margins_failure() -> None:
-    wire = second_version()
-    margin(AIR)(wire)
-    wire.agent(update(sessionUpdate="state_update", state="idle", stopReason="end_turn")).time(1)
-    told = wire.updates()[-1]["error"]["data"]["agent_error"]
-    assert (told["type"], told["reason"]) == ("network", SILENT)
-
-
-def test_a_named_error_keeps_its_type_whatever_the_prose_says() -> None:
-    wire = in_turn().agent(chunk(NAMED_PROSE), error(1, 401, "no"))
-    assert failure(wire)["type"] == classify_rpc_error({"code": 401, "message": "no"}).type.value
 
 
 @pytest.mark.parametrize("sign", [margin(AIR), SIGNS["prose"][1][1], SIGNS["stderr"][1][1]])

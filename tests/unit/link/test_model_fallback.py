@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from lastword.core.link.choices import Models
-from lastword.core.link.connection import Connection, LinkOptions, Side
+from lastword.core.link.connection import Side
 from lastword.core.link.resend import SWITCH_LIMIT_SECONDS
 from lastword.core.link.state import MAX_LATE_MODELS
 from lastword.core.timeline.entry import Kind
@@ -26,6 +25,7 @@ from tests.kit.wire import (
     reply,
     request,
     result,
+    thoughts,
     update,
 )
 
@@ -227,21 +227,13 @@ def test_a_model_that_the_agent_refuses_is_skipped() -> None:
     agree(wire)
     assert sent(wire)[-1] == "hi"
     assert [each["outcome"] for each in switches(wire)] == ["refused", "switched"]
-
-
-def test_a_turn_whose_models_are_all_refused_keeps_its_first_failure() -> None:
     wire = limited()
     refuse(wire)
-    refuse(wire)
-    fails = failure(wire)
+    fails = failure(refuse(wire))
     assert (fails["type"], fails.get("attempts", 1)) == ("rate_limit", 1)
     assert sent(wire) == ["hi", "=small", "=tiny"], "no model is to come back"
-
-
-def test_a_refused_model_does_not_reduce_the_attempts() -> None:
     wire = agree(limited()).agent(error(message=LIMITED))
-    refuse(wire)
-    assert failure(wire)["attempts"] == 2
+    assert failure(refuse(wire))["attempts"] == 2
 
 
 def test_a_turn_whose_models_are_all_refused_still_waits_for_its_limit() -> None:
@@ -362,14 +354,6 @@ def test_the_users_cancel_ends_the_switch_and_the_former_model_comes_back() -> N
     assert (sent(wire), shown_models(wire)) == (["hi", "=small", "=big"], ["small", "big"])
 
 
-def test_a_cancelled_switch_that_the_agent_refuses_is_not_followed_by_another() -> None:
-    wire = limited()
-    switch = own(wire)
-    wire.client(cancel()).agent(error(switch["id"]))
-    agree(wire)
-    assert sent(wire) == ["hi", "=small", "=big"]
-
-
 def test_another_prompt_ends_the_switch_and_waits_until_the_former_model_is_back() -> None:
     wire = limited()
     switch = own(wire)
@@ -379,13 +363,6 @@ def test_another_prompt_ends_the_switch_and_waits_until_the_former_model_is_back
     assert sent(wire) == ["hi", "=small", "=big"]
     agree(wire)
     assert sent(wire)[-1] == "Something else."
-
-
-def test_the_next_prompt_is_sent_once_the_former_model_is_back() -> None:
-    wire = agree(limited()).agent(chunk("Done."), result()).client(prompt(2, text="Next."))
-    assert sent(wire)[-1] == "=big"
-    agree(wire)
-    assert sent(wire)[-1] == "Next."
 
 
 def test_the_next_prompt_is_sent_though_the_former_model_cannot_be_restored() -> None:
@@ -411,13 +388,6 @@ def test_a_waiting_next_prompt_can_be_cancelled() -> None:
     assert "Next." not in sent(wire)
 
 
-def test_prompts_beyond_the_room_for_waiting_ones_are_refused() -> None:
-    wire = agree(limited()).agent(chunk("Done."), result())
-    for number in range(1001):
-        wire.client(prompt(10 + number))
-    assert failure(wire, 1010)["reason"] == "queue_full"
-
-
 def test_overlapping_turns_share_the_model_until_the_last_one_ends() -> None:
     wire = agree(limited()).client(prompt(2, text="And this.")).agent(chunk("Both."), result())
     assert sent(wire)[-1] == "And this."
@@ -434,20 +404,14 @@ def test_a_turn_that_stays_keeps_the_model_for_the_next_one() -> None:
     assert sent(wire)[-1] == "=tiny"
 
 
-@pytest.mark.parametrize("offer", [OFFER, OLD_OFFER])
-def test_a_model_of_the_users_own_choice_stays(offer: dict[str, Any]) -> None:
-    wire = limited(offer=offer)
-    agree(wire, lists=offer is OFFER)
-    new = offer is OFFER
-    params = {"configId": "m", "value": "tiny"} if new else {"modelId": "tiny"}
-    method = SET_OPTION if new else SET_MODEL
-    choice = {"jsonrpc": "2.0", "id": "c", "method": method}
-    wire.client(choice | {"params": {"sessionId": "s", **params}})
+def test_a_model_that_the_user_chose_by_the_older_request_stays() -> None:
+    wire = agree(limited(offer=OLD_OFFER), lists=False)
+    wire.client(request("c", SET_MODEL, sessionId="s", modelId="tiny"))
     wire.agent(reply("c"), chunk("Done."), result())
     assert sent(wire) == ["hi", "=small", "hi", "=tiny"]
     wire.client(prompt(2)).agent(error(2, message=LIMITED))
     assert sent(wire)[-1] == "=small"
-    agree(wire, lists=new).agent(chunk("Done."), result(2))
+    agree(wire, lists=False).agent(chunk("Done."), result(2))
     assert sent(wire)[-1] == "=tiny"
 
 
@@ -577,26 +541,18 @@ def test_a_crash_within_the_switch_ends_the_turn_with_its_failure(rest: str) -> 
     assert (failure(wire)["type"], sent(wire)) == ("rate_limit", ["hi", "=small"])
 
 
-def test_the_first_sentence_names_both_models_in_a_notice() -> None:
+def test_a_switch_is_told_in_a_notice_in_a_retrys_message_or_in_a_thought() -> None:
     wire = agree(limited(NOTICES))
     notice = wire.updates()[-1]
     assert notice["sessionUpdate"] == "notice"
     assert notice["title"].endswith(" Going on with the model small; the next turn has big again.")
-
-
-def test_a_client_that_reads_retries_gets_the_sentence_in_the_message() -> None:
-    wire = agree(limited(RETRIES))
-    announced = wire.updates()[-1]
+    announced = agree(limited(RETRIES)).updates()[-1]
     assert (announced["sessionUpdate"], announced["attempt"]) == ("agent_retry", 2)
     assert "Going on with the model small" in announced["error"]["message"]
     assert "wait_seconds" not in announced
-
-
-@pytest.mark.parametrize(("show", "kind"), [("auto", "agent_thought_chunk"), ("off", None)])
-def test_a_client_without_either_reads_it_at_once_in_a_thought(show: str, kind: str | None) -> None:
-    wire = agree(limited(show_retries=show, offer=OLD_OFFER), lists=False)
-    thoughts = [each for each in kinds(wire) if each == "agent_thought_chunk"]
-    assert thoughts == ([kind] if kind else [])
+    for show, count in (("auto", 1), ("off", 0)):
+        wire = agree(limited(show_retries=show, offer=OLD_OFFER), lists=False)
+        assert len(thoughts(wire)) == count, "for a client without either"
 
 
 def test_a_model_with_brackets_in_its_name_is_switched_to_and_named_without() -> None:
@@ -652,11 +608,6 @@ def test_request_ids_of_two_runs_differ() -> None:
         wire = limited(incident_prefix=run)
         requests.append(own(wire)["id"])
     assert requests == ["lastword:a-model:1", "lastword:b-model:1"]
-
-
-def test_options_without_an_id_are_not_models() -> None:
-    assert Models({"configOptions": [{"category": "model"}, "?"]}).listed is None
-    assert Connection(LinkOptions(fallback_model="a")).link.options.tries_again
 
 
 def test_an_ignored_cancel_delays_the_next_prompt_until_both_answers() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
@@ -12,19 +11,16 @@ from lastword.core import classify
 from lastword.core.failure.sentences import WHAT_BY_REASON
 from lastword.core.failure.taxonomy import ErrorType
 from lastword.core.link import reporting
-from lastword.core.link.connection import Connection, Side
-from lastword.core.link.effects import FORWARD, Drop, Effect, Record
+from lastword.core.link.connection import Side
 from lastword.core.link.evidence import (
     FREE_REPORTS,
     REPORT_EVERY_SECONDS,
     SHOW_AFTER_SECONDS,
     SHOW_EVERY_SECONDS,
     HintSource,
-    ReportedRetries,
     Retrying,
 )
-from lastword.core.protocol import jsonrpc
-from lastword.core.timeline.entry import Entry, Kind
+from lastword.core.timeline.entry import Kind
 from tests.kit.rows import every
 from tests.kit.wire import (
     Wire,
@@ -47,55 +43,20 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 
-def effects_of(update: Any, *, asked_for: bool = True, in_turn: bool = True) -> list[Effect]:
-    core = Connection()
-    told = {"_meta": {"agent_error": {"version": 1, "retry": asked_for}}}
-    lines: list[tuple[Side, dict[str, Any]]] = [
-        (
-            Side.CLIENT,
-            {
-                "id": 0,
-                "method": "initialize",
-                "params": {"protocolVersion": 1, "clientCapabilities": told},
-            },
-        ),
-        (Side.AGENT, {"id": 0, "result": {"protocolVersion": 1}}),
-        (Side.CLIENT, {"id": 1, "method": "session/new", "params": {"cwd": "/"}}),
-        (Side.AGENT, {"id": 1, "result": {"sessionId": "s"}}),
-    ]
-    if in_turn:
-        params: dict[str, Any] = {"sessionId": "s", "prompt": []}
-        lines.append((Side.CLIENT, {"id": 2, "method": "session/prompt", "params": params}))
-    update = {"sessionUpdate": "agent_retry", **update}
-    lines.append(
-        (Side.AGENT, {"method": "session/update", "params": {"sessionId": "s", "update": update}})
-    )
-    effects: list[Effect] = []
-    for side, message in lines:
-        line = json.dumps({"jsonrpc": "2.0", **message}).encode()
-        effects = core.receive(side, jsonrpc.decode(line), 0.0)
-    return effects
-
-
-def retries(effects: list[Effect]) -> list[Entry]:
-    entries = [effect.entry for effect in effects if isinstance(effect, Record)]
-    return [entry for entry in entries if entry.kind is Kind.RETRY]
-
-
 @pytest.mark.parametrize("asked_for", [True, False])
 def test_a_retry_is_recorded_whether_or_not_the_client_sees_it(asked_for: bool) -> None:
+    wire = begun(client={"retry": asked_for})
     error = {"type": "rate_limit", "message": "the merger with Initech"}
-    update = {"attempt": 2, "max_attempts": 4, "wait_seconds": 1.5, "error": error}
-    effects = effects_of(update, asked_for=asked_for)
-    (entry,) = retries(effects)
-    assert entry.facts == {"attempt": 2, "max_attempts": 4, "wait_seconds": 2, "type": "rate_limit"}
+    facts = {"attempt": 2, "max_attempts": 4, "wait_seconds": 1.5}
+    wire.agent(update(sessionUpdate="agent_retry", **facts, error=error))
+    (entry,) = [each for each in wire.entries if each.kind is Kind.RETRY]
+    assert entry.facts == facts | {"wait_seconds": 2, "type": "rate_limit"}
     assert entry.turn == 1
-    assert (FORWARD in effects) is asked_for
-    assert any(isinstance(effect, Drop) for effect in effects) is not asked_for
+    assert (len(wire.updates()), len(wire.drops)) == ((1, 0) if asked_for else (0, 1))
 
 
 @pytest.mark.parametrize(
-    "update",
+    "members",
     [
         {},
         {"error": "the merger with Initech", "attempt": "two", "wait_seconds": True},
@@ -103,13 +64,10 @@ def test_a_retry_is_recorded_whether_or_not_the_client_sees_it(asked_for: bool) 
         {"error": {"type": ["x"]}, "max_attempts": {"a": 1}},
     ],
 )
-def test_an_invalid_number_or_type_is_left_out(update: dict[str, Any]) -> None:
-    (entry,) = retries(effects_of(update))
+def test_an_invalid_number_or_type_is_left_out(members: dict[str, Any]) -> None:
+    wire = begun().agent(update(sessionUpdate="agent_retry", **members))
+    (entry,) = [each for each in wire.entries if each.kind is Kind.RETRY]
     assert entry.facts == {"type": "unknown"}
-
-
-def test_nothing_is_recorded_outside_of_a_turn() -> None:
-    assert retries(effects_of({"attempt": 2}, in_turn=False)) == []
 
 
 def test_a_retry_that_an_agent_error_speaker_reports_is_not_repeated() -> None:
@@ -309,30 +267,10 @@ def info(**meta: Any) -> dict[str, Any]:
     return update(sessionUpdate="session_info_update", _meta=meta)
 
 
-def test_an_error_behind_a_remark_is_read_where_the_agents_state_shows_a_failure() -> None:
-    text = "exceeded retry limit, last status: 429 Too Many Requests, request id: r1"
-    for state, fails in (("systemError", True), ("active", False)):
-        wire = begun("other").agent(chunk("Warning: no metadata for this model."))
-        wire.agent(info(x={"threadStatus": {"type": state}}), chunk(text), result())
-        wire.time(wire.now + 1)
-        failed = wire.answers()[0].get("error")
-        assert bool(failed) is fails
-        assert not failed or failed["data"]["agent_error"]["type"] == "rate_limit"
-
-
 def test_a_state_of_failure_alone_does_not_fail_an_answer() -> None:
     wire = begun("other").agent(info(x={"status": "error"}), chunk("It is "), chunk("42."))
     wire.agent(result())
     assert wire.answers() == [result()]
-
-
-def test_a_retry_notification_that_no_row_lists_is_reported() -> None:
-    wire = begun("other")
-    params = {"sessionId": "s", "category": "rate_limited", "detail": "HTTP 429"}
-    wire.agent({"jsonrpc": "2.0", "method": "_other/retrying", "params": params})
-    wire.agent({"jsonrpc": "2.0", "method": "_other/retry_options", "params": {"sessionId": "s"}})
-    (told,) = [u for u in wire.updates() if u["sessionUpdate"] == "agent_retry"]
-    assert told["error"]["type"] == "rate_limit"
 
 
 CAPABILITIES = {"_meta": {"agent_error": {"version": 1, "retry": True}}}
@@ -543,18 +481,6 @@ def test_a_delayed_retry_is_reported_with_the_rest_of_its_wait() -> None:
     wire.time(wire.now + 10 + REPORT_EVERY_SECONDS)
     (last,) = [u for u in wire.updates() if u["attempt"] == 12]
     assert last["wait_seconds"] < 60
-
-
-def test_a_reported_retry_is_not_kept() -> None:
-    retries = ReportedRetries()
-    assert retries.may_send(Retrying(verdict=LIMITED, attempt=2), "", 0.0)
-    assert retries.pop_unsent(10.0) is None
-
-
-def test_a_client_that_shows_notices_gets_a_bounded_number_of_them() -> None:
-    wire = flooded(client=None)
-    notices = [u for u in wire.updates() if "notice" in json.dumps(u)]
-    assert len(notices) <= FREE_REPORTS
 
 
 # --- a source that is about to know more of a failed call

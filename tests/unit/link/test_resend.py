@@ -10,8 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lastword.core.failure.retry_policy import CAPACITY, RETRY_COST, TIMEOUT_COST, RetryBucket
-from lastword.core.failure.taxonomy import ErrorType
+from lastword.core.failure.retry_policy import RETRY_COST, RetryBucket
 from lastword.core.link import decision, resend
 from lastword.core.link.agent_side import HandlerFailure
 from lastword.core.link.connection import Connection, LinkOptions, Side
@@ -65,18 +64,6 @@ def test_a_prompt_is_resent_as_often_as_configured_and_every_attempt_is_reported
     assert "waited_seconds" not in told["detail"]["attempts"][2]
 
 
-def test_each_wait_may_double_without_a_servers_wait() -> None:
-    wire = linked(retry=3)
-    waits = []
-    for _ in range(3):
-        wire.agent(error(message="503 Service Unavailable"))
-        due = wire.core.next_timeout()
-        assert due is not None
-        waits.append(due - wire.now)
-        wire.time(due)
-    assert waits == [1, 2, 4]
-
-
 def test_waits_are_jittered_with_the_shells_random_numbers() -> None:
     wire = linked(roll=lambda: 0.25).agent(error(message="503 Service Unavailable"))
     assert wire.core.next_timeout() == 0.25
@@ -121,12 +108,6 @@ SHOWN = (
 
 
 @pytest.mark.parametrize("frame", SHOWN)
-def test_a_prompt_that_showed_or_began_anything_is_never_resent(frame: dict[str, Any]) -> None:
-    wire = linked().agent(frame, error(message=LIMITED))
-    assert failure(wire)["type"] == "rate_limit"
-
-
-@pytest.mark.parametrize("frame", SHOWN)
 def test_activity_after_the_answer_ends_the_wait_with_the_failure(frame: dict[str, Any]) -> None:
     wire = linked().agent(error(message=LIMITED))
     assert wire.answers() == []
@@ -137,19 +118,6 @@ def test_activity_after_the_answer_ends_the_wait_with_the_failure(frame: dict[st
     assert json.loads(wire.to_client[-1])["id"] == 1
     wire.time(100)
     assert len(prompts(wire)) == 1
-
-
-@pytest.mark.parametrize(
-    "frame",
-    [
-        update(sessionUpdate="usage_update", used=1, size=2),
-        update("other", sessionUpdate="usage_update", used=1, size=2),
-        request(7, "fs/read_text_file", sessionId="s"),
-    ],
-)
-def test_a_frame_that_shows_no_activity_does_not_end_the_wait(frame: dict[str, Any]) -> None:
-    wire = linked().agent(error(message=LIMITED), frame).time(30)
-    assert len(prompts(wire)) == 2
 
 
 @pytest.mark.parametrize("again", [error(), result(), result("1"), b'{"id":1,"result":{'])
@@ -165,27 +133,6 @@ def test_an_error_without_an_id_never_belongs_to_a_waiting_prompt() -> None:
     assert wire.drops == ["answer_without_id"]
     wire.client(prompt(2, "other")).agent(error(None, message="E-7731")).time(1)
     assert (failure(wire, 2)["type"], wire.answers()) == ("unknown", [])
-
-
-def test_a_cancel_of_another_request_does_not_end_the_wait() -> None:
-    wire = linked().agent(error(message=LIMITED))
-    wire.client({"jsonrpc": "2.0", "method": "$/cancel_request", "params": {"requestId": 2}})
-    wire.client(cancel("other")).time(30)
-    assert len(prompts(wire)) == 2
-
-
-def test_a_cancel_in_the_second_try_is_answered_like_any_other() -> None:
-    wire = linked().agent(error(message=LIMITED)).time(30).client(cancel())
-    assert wire.answers() == []
-    wire.agent(result(stop_reason="cancelled"))
-    assert wire.answers() == [result(stop_reason="cancelled")]
-
-
-def test_a_client_that_leaves_cancels_other_turns_as_usual() -> None:
-    wire = linked().eof(Side.CLIENT)
-    assert wire.answers() == []
-    wire.agent(error(message=LIMITED))
-    assert wire.answers() == [result(stop_reason="cancelled")]
 
 
 def test_overlapping_prompts_are_not_retried() -> None:
@@ -209,12 +156,6 @@ def test_a_flood_on_stderr_ends_the_wait_with_the_failure() -> None:
     assert failure(wire)["type"] == "rate_limit"
     wire.time(100)
     assert len(prompts(wire)) == 1
-
-
-def test_a_failure_hidden_in_a_result_is_retried() -> None:
-    wire = linked().agent({"id": 1, "result": {"stopReason": "error", "message": "503 overloaded"}})
-    wire.time(10)
-    assert len(prompts(wire)) == 2
 
 
 def test_an_answer_after_the_agents_own_retries_is_retried_and_all_are_counted() -> None:
@@ -469,16 +410,6 @@ def test_an_agents_own_warning_to_air_does_not_end_the_wait() -> None:
 # --- beside what else is known of a failure ------------------------------------------------------
 
 
-def test_the_wait_is_a_thought_for_a_client_that_shows_nothing_else() -> None:
-    wire = linked().agent(error(message=LIMITED)).time(6)
-    (told,) = wire.updates()
-    assert told["sessionUpdate"] == "agent_thought_chunk"
-    wire.time(30)
-    assert len(prompts(wire)) == 2
-    wire.agent(chunk(), result())
-    assert wire.answers() == [result()]
-
-
 def test_an_abandoned_wait_does_not_count_as_an_attempt() -> None:
     wire = linked().agent(error(message=LIMITED)).time(30).agent(error(message=LIMITED))
     wire.agent(update(sessionUpdate="plan", entries=[]))
@@ -505,17 +436,6 @@ def test_a_vague_failure_is_not_retried_once_the_user_continues(how: dict[str, A
     wire.time(100)
     assert [each["id"] for each in prompts(wire)] == ([1, 2] if "id" in how else [1])
     assert "cancelled" in str(answer) or answer["error"]
-
-
-def test_a_file_that_a_sub_agent_writes_during_the_wait_ends_it() -> None:
-    wire = Wire(retry=1).client(INITIALIZE).agent(reply(0, protocolVersion=1)).client(prompt())
-    wire.agent(error(message="429 Too Many Requests"))
-    assert wire.answers() == []
-    params = {"sessionId": "a sub-agent's", "path": "/x", "content": ""}
-    method = "fs/write_text_file"
-    wire.agent(request(9, method, **params))
-    (answer,) = wire.answers()
-    assert "error" in answer
 
 
 SESSIONS = ("s", "of-a-sub-agent")
@@ -723,20 +643,6 @@ def test_sessions_share_the_bucket() -> None:
     wire = linked(retry_bucket=RetryBucket(RETRY_COST)).client(prompt(2, "other"))
     wire.agent(error(message=LIMITED), error(2, message=LIMITED)).time(60)
     assert len(prompts(wire)) == 3
-
-
-def test_a_bucket_never_exceeds_its_capacity_and_a_timeout_costs_more() -> None:
-    bucket = RetryBucket()
-    bucket.succeed()
-    assert bucket.tokens == CAPACITY
-    assert bucket.spend(ErrorType.TIMEOUT)
-    assert bucket.tokens == CAPACITY - TIMEOUT_COST
-    assert not RetryBucket(RETRY_COST).spend(ErrorType.NETWORK)
-    bucket.succeed()
-    bucket.spend(ErrorType.RATE_LIMIT)
-    bucket.succeed()
-    bucket.succeed()
-    assert bucket.tokens == CAPACITY
 
 
 @pytest.mark.parametrize(

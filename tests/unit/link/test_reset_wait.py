@@ -11,8 +11,6 @@ from typing import Any
 import msgspec
 import pytest
 
-from lastword.core.failure.retry_policy import RetryBucket
-from lastword.core.failure.taxonomy import ErrorType
 from lastword.core.link import limits
 from lastword.core.link.connection import Connection, Side
 from lastword.core.link.waits import StoredWait
@@ -151,16 +149,6 @@ def test_retries_come_first_if_their_wait_is_short_enough() -> None:
     assert prompts(wire) == ["hi"] * 3
 
 
-def test_a_turn_fails_if_the_process_has_no_retries_left() -> None:
-    bucket = RetryBucket()
-    while bucket.spend(ErrorType.RATE_LIMIT):
-        pass
-    wire = linked(retry_bucket=bucket).agent(error(message=LIMITED))
-    assert len(wire.answers(1)) == 1
-    (entry,) = [each for each in wire.entries if each.kind is Kind.ERROR]
-    assert entry.facts["retry_refused"] is True
-
-
 def test_the_wait_is_announced_and_recorded() -> None:
     wire = linked(RETRIES).agent(chunk("Half."), error(message=LIMITED))
     announced = wire.updates()[-1]
@@ -177,9 +165,6 @@ def test_a_client_without_the_update_reads_it_in_a_thought(seconds: int, when: s
     wire.agent(error(message=f"429 Too Many Requests: try again in {seconds}s")).time(30)
     thoughts = [each for each in wire.updates() if each["sessionUpdate"] == "agent_thought_chunk"]
     assert f"Going on {when}, when the limit ends." in thoughts[-1]["content"]["text"]
-
-
-def test_the_sentence_states_the_duration_without_a_clock() -> None:
     wire = linked().agent(error(message=LIMITED)).time(30)
     assert "Going on in 40 minutes, when the limit ends." in json.dumps(wire.updates())
 
@@ -316,12 +301,6 @@ def test_a_turn_does_not_continue_after_the_time_that_the_user_allows() -> None:
     clock.now += timedelta(days=3)
     wire.time(16)
     assert (prompts(wire), failure(wire)["type"]) == (["hi"], "rate_limit")
-
-
-def test_a_turn_without_a_wait_stores_none() -> None:
-    wire = linked()
-    assert wire.core.stored_wait("s") is None
-    assert wire.core.stored_wait("another") is None
 
 
 def test_a_restarted_agents_turn_does_not_continue_too_late_either() -> None:
