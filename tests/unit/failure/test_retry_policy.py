@@ -144,6 +144,7 @@ def test_a_success_returns_what_the_last_retry_cost_and_then_little_at_a_time() 
     for _ in range(CAPACITY):
         bucket.succeed()
     assert bucket.tokens == CAPACITY
+    assert not RetryBucket(RETRY_COST).spend(ErrorType.NETWORK), "it costs as much as a timeout"
 
 
 def test_a_long_text_makes_room_for_the_first_and_the_last_attempts() -> None:

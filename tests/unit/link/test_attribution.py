@@ -46,49 +46,32 @@ def test_a_retry_is_reported_at_once_after_a_silence_or_never(
     assert len(retries(wire)) == after_a_second
 
 
-def test_a_second_sign_reports_a_retry_without_a_silence() -> None:
+def test_a_second_sign_reports_a_retry_without_a_silence_and_output_withdraws_it() -> None:
     wire = begun()
     hint(wire, attribution=STRONG, attempt=2)
     wire.now += 0.5
     hint(wire, attribution=STRONG, attempt=3)
     assert retries(wire) == [(2, "rate_limit"), (3, "rate_limit")]
-
-
-def test_output_withdraws_an_unconfirmed_retry() -> None:
-    wire = begun()
-    hint(wire, attribution=STRONG, attempt=2).agent(chunk("Here it is.")).time(wire.now + 10)
-    assert retries(wire) == []
+    wire = hint(begun(), attribution=STRONG, attempt=2).agent(chunk("Here it is.")).time(10)
+    assert retries(wire) == [], "output withdraws one that is not confirmed"
 
 
 @pytest.mark.parametrize("level", LEVELS)
 def test_only_evidence_attributed_to_the_call_names_the_cause_of_a_failed_turn(
     level: Attribution,
 ) -> None:
-    wire = begun()
-    hint(wire, attribution=level).agent(error())
-    failed = failure(wire)
     named = level in {STRONG, PROVEN}
+    failed = failure(hint(begun(), attribution=level).agent(error()))
     assert (failed["type"] == "rate_limit") is named
     assert failed["retryable"] is named
-
-
-@pytest.mark.parametrize("level", LEVELS)
-def test_only_evidence_attributed_to_the_call_sends_the_prompt_again(level: Attribution) -> None:
-    wire = begun(retry=2)
-    hint(wire, attribution=level).agent(error())
-    waits = any(turn.waits for turn in wire.core.connection.link.open_turns())
-    assert waits is (level in {STRONG, PROVEN})
-
-
-@pytest.mark.parametrize("level", LEVELS)
-def test_a_success_without_output_fails_with_evidence_attributed_to_the_call(
-    level: Attribution,
-) -> None:
-    wire = begun()
-    hint(wire, attribution=level).agent(result()).time(wire.now + 1)
-    answer = wire.answers()[0]
-    named = "error" in answer and failure(wire)["type"] == "rate_limit"
-    assert named is (level in {STRONG, PROVEN})
+    again = hint(begun(retry=2), attribution=level).agent(error())
+    assert (again.answers() == []) is named, "only then is the prompt sent again"
+    silent = hint(begun(), attribution=level).agent(result()).time(1)
+    assert (failure(silent)["type"] == "rate_limit") is named, "a success without output"
+    refused = begun(expects=True).agent(result(1, "refusal"))
+    assert refused.answers() == [], "it waits for what a source says"
+    hint(refused, attribution=level, goes_on=False).time(1)
+    assert ("error" in refused.answers()[0]) is named
 
 
 @every(
@@ -176,19 +159,12 @@ def test_an_answer_waits_only_for_one_look() -> None:
     wire.agent(result())
     (turn,) = wire.core.silent_turns(wire.now, 0.0)
     assert (turn.answered, turn.unread) == (True, True)
-
-
-def test_a_command_and_an_agent_without_sources_pass_at_once() -> None:
-    wire = begun().agent(chunk("It is 42."), result())
-    assert wire.answers() == [result()]
+    wire.agent(chunk(" 42."))
+    assert [json.loads(line).get("id") for line in wire.to_client[-2:]] == [1, None]
+    assert begun().agent(chunk("It is 42."), result()).answers() == [result()], "no sources"
     wire = begun(sessions=(), expects=True).client(prompt(text="/status"))
     wire.agent(chunk("Connected.")).stderr(MODEL_CALL).agent(result())
-    assert wire.answers() == [result()]
-
-
-def test_an_answer_that_waits_for_a_look_passes_before_later_frames() -> None:
-    wire = begun(expects=True).agent(chunk("It is"), result(), chunk(" 42."))
-    assert [json.loads(line).get("id") for line in wire.to_client[-2:]] == [1, None]
+    assert wire.answers() == [result()], "a command"
 
 
 @pytest.mark.parametrize(
@@ -391,15 +367,6 @@ def test_the_last_record_of_a_model_call_counts() -> None:
     assert verdict is not None
     assert verdict.type.value == "rate_limit"
     assert read_own("INFO API call number 7 is under way\n", source="stderr") is None
-
-
-@pytest.mark.parametrize("level", LEVELS)
-def test_a_refusal_without_output_waits_for_a_sources_report(level: Attribution) -> None:
-    wire = begun(expects=True).agent(result(1, "refusal"))
-    assert wire.answers() == []
-    wire.now += 0.1
-    hint(wire, attribution=level, goes_on=False).time(wire.now + 1)
-    assert ("error" in wire.answers()[0]) is (level in {STRONG, PROVEN})
 
 
 def test_stderr_and_text_that_arrive_together_are_two_signs() -> None:

@@ -125,13 +125,6 @@ def test_an_account_limit_is_withheld_and_dates_the_failure_that_follows() -> No
     assert fails["message"].endswith("Try again at 14:00.")
 
 
-def test_a_limit_event_that_the_client_requested_itself_passes() -> None:
-    wire = opened(meta={"claudeCode": {"emitRawSDKMessages": True}}).agent(reply(5, sessionId="s"))
-    wire.to_client.clear()
-    event(wire, type="rate_limit_event", rate_limit_info={"status": "allowed"})
-    assert [json.loads(frame)["method"] for frame in wire.to_client] == [METHOD]
-
-
 def test_events_that_a_client_requested_itself_pass() -> None:
     own = {"claudeCode": {"emitRawSDKMessages": True}}
     wire = opened(meta=own)
@@ -140,6 +133,8 @@ def test_events_that_a_client_requested_itself_pass() -> None:
     wire.to_client.clear()
     event(wire)
     assert [json.loads(frame)["method"] for frame in wire.to_client] == [METHOD, "session/update"]
+    event(wire, type="rate_limit_event", rate_limit_info={"status": "allowed"})
+    assert json.loads(wire.to_client[-1])["method"] == METHOD
 
 
 def test_a_session_request_that_the_agent_refuses_is_repeated_as_the_client_sent_it() -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from lastword.core.failure.taxonomy import Phase, RetrySafety, TurnFacts, safety_of
-from lastword.core.link.facts import MAX_OPEN_TOOLS, MAX_REPEATS, Activity, Facts, OpenTools
+from lastword.core.link.facts import MAX_OPEN_TOOLS, MAX_REPEATS, Facts, OpenTools
 from lastword.core.protocol import jsonrpc
 from lastword.core.protocol.jsonrpc import Update
 from tests.kit.rows import every
@@ -184,13 +184,6 @@ def test_a_standstill_does_not_count_as_quiet_time() -> None:
     assert words(wire) == ["active"]
     wire.time(110)
     assert words(wire) == ["active", "quiet"]
-
-
-def test_output_before_the_first_turn_does_not_count_as_activity() -> None:
-    activity = Activity()
-    assert not activity.note("agent_message_chunk", 1.0)
-    assert activity.due is None
-    assert not activity.time_out(100.0)
 
 
 SENTENCE = "I will now look at the next file."

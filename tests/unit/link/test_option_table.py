@@ -72,6 +72,32 @@ def test_an_unknown_rung_is_refused(value: object) -> None:
         Rung(value)
 
 
+@every(
+    ("options", "said"),
+    [
+        ({"record": 7}, "record takes True, False, or a folder's path"),
+        ({"idle_timeout_seconds": -1}, "takes a number of seconds from 0"),
+        ({"idle_timeout_seconds": True}, "not True"),
+        ({"stderr_limit_bytes": "1"}, "takes a number of bytes"),
+        ({"tool_timeout_seconds": float("inf")}, "not inf"),
+        ({"restart": "always"}, "restart takes one of"),
+        ({"continue_with": " "}, "continue_with takes a text that is not empty, not ' '"),
+        *(
+            ({"retry": each}, "retry takes a whole number from 0 up")
+            for each in (-1, 1.5, True, "2")
+        ),
+        *(({"fallback_model": each}, "takes ids, separated by commas") for each in ("a,a", " ", 3)),
+        *(
+            ({"ask_timeout": each}, "a text such as 30m=reject")
+            for each in ("30m=allow", 30, "=no")
+        ),
+    ],
+)
+def test_options_that_make_no_sense_are_refused(options: dict[str, object], said: str) -> None:
+    with pytest.raises(ValueError, match=said):
+        LinkOptions(**options)  # type: ignore[arg-type]
+
+
 def test_the_values_of_the_command_line_are_a_links_options() -> None:
     values = {option.key: option.default for option in OPTIONS}
     made = LinkOptions.of_values(values | {"idle_timeout": 7.0}, implementation="x")

@@ -353,14 +353,6 @@ def test_an_agents_final_death_ends_the_wait_with_the_failure() -> None:
     assert wire.core.idle
 
 
-@pytest.mark.parametrize("value", [-1, 1.5, True, "2"])
-def test_the_number_of_retries_is_a_whole_number_from_zero_up(value: Any) -> None:
-    with pytest.raises(ValueError, match="continue_with takes a text that is not empty, not ' '"):
-        LinkOptions(continue_with=" ")
-    with pytest.raises(ValueError, match="retry takes a whole number from 0 up"):
-        LinkOptions(retry=value)
-
-
 # --- JetBrains AIR -------------------------------------------------------------------------------
 
 AIR = {"_meta": {"jetbrains": {"air": {"version": 1, "capabilities": ["sessionFailure"]}}}}

@@ -6,15 +6,12 @@ from typing import Any
 
 import pytest
 
-from lastword.core.link.connection import Connection, LinkOptions, Side
 from lastword.core.link.facts import Cause, SilenceCause, sentence_of_silence
-from lastword.core.link.failopen import FailOpen
 from lastword.core.timeline.entry import Kind
 from tests.kit.rows import every
 from tests.kit.wire import (
     Wire,
     chunk,
-    fail,
     failure,
     notices,
     prompted,
@@ -213,13 +210,6 @@ def test_an_agent_with_a_tool_at_work_is_not_idle() -> None:
     assert notices(wire) == ['The tool "Build" has been running for 30 s.']
 
 
-def test_a_link_between_two_agents_accepts_a_cause() -> None:
-    core = FailOpen(Connection(LinkOptions(restart="on-crash")), fail)
-    core.receive_eof(Side.AGENT, None, 1.0)
-    core.receive_silence(cause(), 1.0)
-    assert core.idle
-
-
 def tool_call(status: str) -> dict[str, Any]:
     return update(sessionUpdate="tool_call", toolCallId="t", title="Build", status=status)
 
@@ -311,14 +301,8 @@ def test_an_observed_program_is_named_beside_the_title() -> None:
     assert title.startswith("The tool \"Say 'hi' very")
     assert title.endswith('…" (program "pytest") has been running for 45 s.')
     assert silences(wire)[0]["program"] == "pytest"
-
-
-def test_a_tool_without_a_title_is_called_a_program() -> None:
-    wire = noticing().agent(tool(title=None)).time(45)
-    assert notices(wire) == ["A program has been running for 45 s."]
-
-
-def test_a_title_is_redacted() -> None:
+    unnamed = noticing().agent(tool(title=None)).time(45)
+    assert notices(unnamed) == ["A program has been running for 45 s."]
     wire = noticing(secrets=("hunter2hunter2",))
     wire.agent(tool(title="curl -H hunter2hunter2 example.com")).time(45)
     assert "hunter2" not in notices(wire)[0]
@@ -342,13 +326,8 @@ def test_text_after_the_usage_or_a_tool_after_the_text_counts_as_work() -> None:
     for after in (chunk("And more."), tool("t2", status="completed")):
         wire = noticing().agent(chunk("All tests pass."), usage(), after).time(100)
         assert notices(wire)[0].startswith("The agent has been silent for 45 seconds.")
-
-
-def test_usage_without_text_or_with_an_open_tool_is_not_an_end() -> None:
-    wire = noticing().agent(usage()).time(100)
-    assert DONE not in notices(wire)
-    wire = noticing().agent(tool(status="pending"), chunk("Shall I?"), usage()).time(100)
-    assert DONE not in notices(wire)
+    for before in ((), (tool(status="pending"), chunk("Shall I?"))):
+        assert DONE not in notices(noticing().agent(*before, usage()).time(100))
 
 
 def test_disabling_remarks_on_silence_disables_both() -> None:
