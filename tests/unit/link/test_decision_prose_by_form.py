@@ -77,26 +77,21 @@ def test_earlier_output_in_the_turn_speaks_against_it(before: dict[str, Any]) ->
     assert not ended(wire)
 
 
-def test_a_prompt_about_errors_may_have_asked_for_one() -> None:
-    wire = asked("Why does my curl fail?").agent(chunk(TOLD))
-    assert not ended(wire)
-
-
-def test_an_earlier_prompt_of_the_session_may_have_asked_for_it_too() -> None:
-    wire = asked("Say the error of line 7, word for word.").agent(chunk("It is on its way."))
-    wire.agent(result()).client(prompt(2, text="Now")).agent(chunk(TOLD), result(2))
-    wire.time(wire.now + 1)
-    assert wire.answers(2) == [result(2)]
-
-
-def test_a_long_prompt_is_read_at_its_beginning_and_end() -> None:
-    work = "Add a dark mode. " * 2000
-    for text, fails in (
-        (work, True),
-        (f"Say the error. {work}", False),
-        (f"{work}Why 401?", False),
-    ):
-        assert ended(asked(text).agent(chunk(TOLD))) is fails
+@pytest.mark.parametrize(
+    ("text", "fails"),
+    [
+        ("Add a dark mode. " * 2000, True),
+        ("Why does my curl fail?", False),
+        ("Say the error. " + "Add a dark mode. " * 2000, False),
+        ("Add a dark mode. " * 2000 + "Why 401?", False),
+    ],
+    ids=["long, of other things", "short", "at its beginning", "at its end"],
+)
+def test_a_prompt_about_errors_may_have_asked_for_one(text: str, *, fails: bool) -> None:
+    assert ended(asked(text).agent(chunk(TOLD))) is fails
+    later = asked(text).agent(chunk("It is on its way."), result())
+    later.client(prompt(2, text="Now")).agent(chunk(TOLD), result(2)).time(1)
+    assert ("error" in later.answers(2)[0]) is fails, "an earlier prompt counts, too"
 
 
 def test_text_without_output_tokens_is_not_an_answer_from_an_agent_that_counts_them() -> None:

@@ -96,10 +96,22 @@ def test_every_frame_about_costs_passes_unchanged() -> None:
     assert [line for line in wire.to_client if b"usage_update" in line] == sent
 
 
-@pytest.mark.parametrize("end", [result(stop_reason="cancelled"), error(), reply(1)])
-def test_a_turns_cost_is_recorded_however_it_ends(end: dict[str, Any]) -> None:
-    wire = linked().agent(cost(0.5), end).time(5)
-    assert costs(wire) == [(1, usd(0.5))]
+@pytest.mark.parametrize(
+    ("frames", "recorded"),
+    [
+        ([cost(0.5), result(stop_reason="cancelled")], [usd(0.5)]),
+        ([cost(0.5), error()], [usd(0.5)]),
+        ([cost(0.5), reply(1)], [usd(0.5)]),
+        ([cost(0.5), result(), cost(0.75)], [usd(0.5), usd(0.25)]),
+        ([cost(1), cost(3, "eur"), result()], [usd(1), {"amount": 3.0, "currency": "EUR"}]),
+    ],
+    ids=["cancelled", "failed", "odd answer", "after the answer", "two currencies"],
+)
+def test_a_turns_cost_is_recorded_however_it_ends(
+    frames: list[dict[str, Any]], recorded: list[dict[str, Any]]
+) -> None:
+    wire = linked().agent(*frames).time(5)
+    assert costs(wire) == [(1, each) for each in recorded]
 
 
 SUMS = {
@@ -173,20 +185,10 @@ def test_an_agent_cannot_make_us_remember_any_number_of_sub_agents() -> None:
     assert costs(wire) == [(1, usd(round(0.004 * MAX_SUMS, 9)))]
 
 
-def test_a_cost_that_comes_after_the_answer_belongs_to_that_turn() -> None:
-    wire = linked().agent(cost(0.5), result(), cost(0.75))
-    assert costs(wire) == [(1, usd(0.5)), (1, usd(0.25))]
-
-
 def test_a_sessions_cost_before_its_first_turn_here_belongs_to_no_turn() -> None:
     wire = greeted().client(request(7, "session/load", sessionId="s", cwd="/", mcpServers=[]))
     wire.agent(reply(7), cost(4)).client(prompt()).agent(cost(4.5), error())
     assert costs(wire) == [(1, usd(0.5))]
-
-
-def test_two_currencies_are_added_up_apart() -> None:
-    wire = linked().agent(cost(0.5), cost(3, "eur"), cost(0.6), result())
-    assert costs(wire) == [(1, usd(0.6)), (1, {"amount": 3.0, "currency": "EUR"})]
 
 
 def test_the_model_is_named_if_it_is_known() -> None:
