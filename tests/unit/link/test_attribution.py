@@ -39,16 +39,14 @@ def test_every_level_has_its_row() -> None:
 def test_a_retry_is_reported_at_once_after_a_silence_or_never(
     level: Attribution, at_once: int, after_a_second: int
 ) -> None:
-    wire = begun()
-    hint(wire, attribution=level, attempt=2)
+    wire = hint(begun(), attribution=level, attempt=2)
     assert len(retries(wire)) == at_once
     wire.time(wire.now + 1.0)
     assert len(retries(wire)) == after_a_second
 
 
 def test_a_second_sign_reports_a_retry_without_a_silence_and_output_withdraws_it() -> None:
-    wire = begun()
-    hint(wire, attribution=STRONG, attempt=2)
+    wire = hint(begun(), attribution=STRONG, attempt=2)
     wire.now += 0.5
     hint(wire, attribution=STRONG, attempt=3)
     assert retries(wire) == [(2, "rate_limit"), (3, "rate_limit")]
@@ -398,8 +396,7 @@ def test_the_last_piece_after_retries_in_words_is_the_error() -> None:
 @pytest.mark.parametrize("log", ["{}", "WARN llm request failed: {}", "{} provider=x attempt=2"])
 def test_text_that_repeats_the_failed_call_word_for_word_is_that_failure(log: str) -> None:
     words = "The answer of the model ended in the middle of a word."
-    wire = begun("newcomer")
-    hint(wire, classify(log.format(words)), goes_on=True, attempt=2)
+    wire = hint(begun("newcomer"), classify(log.format(words)), goes_on=True, attempt=2)
     wire.agent(chunk(words), result()).time(wire.now + 1)
     assert "error" in wire.answers()[0]
 

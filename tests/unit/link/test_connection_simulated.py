@@ -75,14 +75,6 @@ def test_a_late_answer_that_is_too_long_ends_its_quarantine_and_no_other_turn() 
     assert [json.loads(line)["method"] for line in wire.to_agent[-2:]] == ["session/prompt"] * 2
 
 
-def test_a_session_that_the_client_loads_while_ours_fails_is_not_lost() -> None:
-    link = Link().die_and_be_greeted()
-    (ours,) = link.asked()
-    link.client(request(3, "session/load", sessionId="s", cwd="/w", mcpServers=[]))
-    link.agent(error(ours["id"]), reply(3)).client(prompt(4))
-    assert [asked["id"] for asked in link.asked()] == [3, 2, 4]
-
-
 def test_prompts_behind_a_turn_that_was_ended_are_bounded() -> None:
     wire = Wire().client(INITIALIZE, prompt(), cancel()).time(11)
     for number in range(1001):
@@ -112,12 +104,6 @@ def test_the_record_of_a_lost_session_holds_no_secret() -> None:
 def test_an_echo_from_a_restarted_agent_is_detected_too() -> None:
     link = Link().come_back().agent(prompt(2))
     assert failure(link, 2)["reason"] == "not_acp"
-
-
-def test_a_users_sentence_holds_no_markup_of_the_agents() -> None:
-    wire = Wire().client(INITIALIZE, prompt())
-    wire.agent(update(sessionUpdate="agent_error", message="See [this](http://host/)"), result())
-    assert "[" not in failure(wire)["message"]
 
 
 def test_a_message_is_short_also_for_a_client_that_reads_details_alone() -> None:
@@ -165,14 +151,6 @@ def test_the_end_of_a_cancelled_prompt_sends_no_idle_state_while_other_work_runs
     assert [told["state"] for told in wire.updates()][-1] == "running"
 
 
-def test_a_prompt_after_a_cancel_outlives_the_one_that_was_cancelled() -> None:
-    wire = _accepting().client(prompt(2), _without(2), prompt(3))
-    wire.agent(error(2, -32800, "cancelled"), reply(3, messageId="m"))
-    wire.agent(update(sessionUpdate="state_update", state="running")).time(30)
-    assert [answer["error"]["code"] for answer in wire.answers(2)] == [-32800]
-    assert [told["state"] for told in wire.updates()][-1] == "running"
-
-
 def test_prompts_after_a_cancel_are_one_work_and_end_with_it() -> None:
     wire = _accepting().client(prompt(2), _without(2))
     for number in (3, 4):
@@ -187,39 +165,12 @@ def test_a_failure_is_reported_at_once_beside_a_cancelled_unaccepted_prompt() ->
     assert wire.updates()[-1]["stopReason"] == "error"
 
 
-def test_an_idle_state_ends_all_accepted_prompts() -> None:
-    wire = _accepting().client(prompt(2), cancel())
-    for number in (3, 4):
-        wire.client(prompt(number)).agent(reply(number, messageId="m")).client(cancel())
-    wire.agent(update(**IDLE, stopReason="cancelled")).time(2000)
-    assert not any("error" in told for told in wire.updates())
-
-
 def test_a_prompt_accepted_after_it_was_given_up_starts_no_visible_work() -> None:
     wire = _accepting().client(prompt(2), _without(2)).time(30)
     wire.to_client.clear()
     wire.agent(reply(2, messageId="m"), update(sessionUpdate="state_update", state="running"))
     wire.agent(chunk(), update(**IDLE, stopReason="end_turn"))
     assert wire.to_client == []
-
-
-def test_a_prompt_is_answered_although_the_agent_reported_the_failure_itself() -> None:
-    typed = {"_meta": {"agent_error": {"version": 1}}}
-    wire = Wire().client(INITIALIZE | {"params": {"protocolVersion": 2, "capabilities": typed}})
-    wire.agent(reply(0, protocolVersion=2, capabilities=typed)).client(prompt())
-    wire.agent(update(sessionUpdate="state_update", state="running"))
-    wire.agent(update(sessionUpdate="_agent_error", message="it broke"))
-    wire.agent(update(**IDLE, stopReason="error")).time(2000)
-    assert len(wire.answers()) == 1
-
-
-def test_a_line_too_long_refuses_its_prompt_and_no_other_that_joined() -> None:
-    wire = second_version().client(prompt(2))
-    head = b'{"jsonrpc":"2.0","id":2,"result":{"messageId":"'
-    wire.carry_out(wire.core.receive_oversized(Side.AGENT, head, wire.now))
-    assert failure(wire, 2)["reason"] == "line_too_long"
-    wire.agent(chunk(), update(**IDLE, stopReason="end_turn"))
-    assert [told["state"] for told in wire.updates() if "state" in told] == ["running", "idle"]
 
 
 def line(message: dict[str, Any]) -> bytes:

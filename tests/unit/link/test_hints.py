@@ -81,8 +81,7 @@ def retries(wire: Wire) -> list[tuple[int, str]]:
 
 
 def test_a_hint_is_reported_as_a_retry_with_its_attempt_and_its_wait() -> None:
-    wire = begun()
-    hint(wire, attempt=2, max_attempts=11, wait_seconds=1.2)
+    wire = hint(begun(), attempt=2, max_attempts=11, wait_seconds=1.2)
     (told,) = [u for u in wire.updates() if u["sessionUpdate"] == "agent_retry"]
     assert (told["attempt"], told["max_attempts"], told["wait_seconds"]) == (2, 11, 2)
     assert told["error"]["type"] == "rate_limit"
@@ -92,8 +91,10 @@ def test_a_hint_is_reported_as_a_retry_with_its_attempt_and_its_wait() -> None:
 
 @pytest.mark.parametrize("attempt", [2, None])
 def test_a_retry_that_the_agent_reported_itself_is_not_repeated(attempt: int | None) -> None:
-    wire = begun().agent(update(sessionUpdate="agent_retry", attempt=attempt, wait_seconds=1))
-    hint(wire, source=STDERR)
+    wire = hint(
+        begun().agent(update(sessionUpdate="agent_retry", attempt=attempt, wait_seconds=1)),
+        source=STDERR,
+    )
     hint(wire, source=JOURNAL, attempt=2)
     assert [u.get("attempt") for u in wire.updates()] == [attempt]
     hint(wire, source=JOURNAL, attempt=3)
@@ -101,15 +102,17 @@ def test_a_retry_that_the_agent_reported_itself_is_not_repeated(attempt: int | N
 
 
 def test_a_hint_is_reported_to_a_client_that_the_agents_own_update_does_not_reach() -> None:
-    wire = begun(client=None).agent(update(sessionUpdate="agent_retry", attempt=2, wait_seconds=1))
-    hint(wire, attempt=2, wait_seconds=60.0).time(10)
+    wire = hint(
+        begun(client=None).agent(update(sessionUpdate="agent_retry", attempt=2, wait_seconds=1)),
+        attempt=2,
+        wait_seconds=60.0,
+    ).time(10)
     (told,) = wire.updates()
     assert told["content"]["text"].strip().endswith("in 55 seconds (attempt 2).")
 
 
 def test_an_attempt_that_several_sources_report_is_reported_once() -> None:
-    wire = begun()
-    hint(wire, source=WIRE, attempt=2)
+    wire = hint(begun(), source=WIRE, attempt=2)
     hint(wire, source=JOURNAL, attempt=2)
     hint(wire, source=STDERR)
     hint(wire, source=JOURNAL, attempt=3)
@@ -117,16 +120,14 @@ def test_an_attempt_that_several_sources_report_is_reported_once() -> None:
 
 
 def test_retries_from_a_source_without_counts_are_counted() -> None:
-    wire = begun()
-    hint(wire, source=STDERR)
+    wire = hint(begun(), source=STDERR)
     hint(wire, source=STDERR)
     assert retries(wire) == [(2, "rate_limit"), (3, "rate_limit")]
 
 
 @pytest.mark.parametrize("less", [LIMITED, VAGUE], ids=["coarser", "without a cause"])
 def test_a_finer_sources_cause_is_used_for_the_attempts_that_follow(less: Any) -> None:
-    wire = begun()
-    hint(wire, less, WIRE, attempt=2)
+    wire = hint(begun(), less, WIRE, attempt=2)
     hint(wire, EMPTY, JOURNAL, attempt=2)
     hint(wire, less, WIRE, attempt=3)
     first = "rate_limit" if less is LIMITED else "unknown"
@@ -134,24 +135,21 @@ def test_a_finer_sources_cause_is_used_for_the_attempts_that_follow(less: Any) -
 
 
 def test_a_final_failed_call_is_not_reported_as_a_retry_and_decides() -> None:
-    wire = begun()
-    hint(wire, goes_on=False)
+    wire = hint(begun(), goes_on=False)
     assert retries(wire) == []
     wire.agent(result()).time(1)
     assert failure(wire)["type"] == "rate_limit"
 
 
 def test_a_side_call_has_no_effect_on_the_turn() -> None:
-    wire = begun()
-    hint(wire, side=True)
+    wire = hint(begun(), side=True)
     assert retries(wire) == []
     wire.agent(result()).time(1)
     assert (failure(wire)["type"], failure(wire)["reason"]) == ("unknown", SILENT)
 
 
 def test_the_named_one_of_two_sessions_gets_the_retry() -> None:
-    wire = begun(sessions=("s", "other"))
-    hint(wire, session_id="other")
+    wire = hint(begun(sessions=("s", "other")), session_id="other")
     told = [json.loads(frame) for frame in wire.to_client]
     assert [f["params"]["sessionId"] for f in told if "method" in f] == ["other"]
     wire.agent(result(2), result(1)).time(1)
@@ -160,8 +158,7 @@ def test_the_named_one_of_two_sessions_gets_the_retry() -> None:
 
 
 def test_a_hint_without_a_session_counts_only_if_one_turn_is_open() -> None:
-    wire = begun(sessions=("s", "other"))
-    hint(wire, session_id=None)
+    wire = hint(begun(sessions=("s", "other")), session_id=None)
     assert retries(wire) == []
     wire.now = 1.0
     wire.agent(chunk("Done.", "other"), result(2))
@@ -189,8 +186,11 @@ def test_a_turn_that_begins_after_anothers_end_gets_later_hints_alone() -> None:
 
 
 def test_a_call_given_up_without_a_session_belongs_to_the_turn_that_ends_silently() -> None:
-    wire = begun(sessions=("s", "other")).agent(chunk("The answer", "other"), result(1))
-    hint(wire, session_id=None, goes_on=False).time(1)
+    wire = hint(
+        begun(sessions=("s", "other")).agent(chunk("The answer", "other"), result(1)),
+        session_id=None,
+        goes_on=False,
+    ).time(1)
     assert failure(wire)["type"] == "rate_limit"
     wire.agent(result(2))
     assert wire.answers(2)[0]["result"]["stopReason"] == "end_turn"
@@ -200,16 +200,14 @@ def test_a_call_given_up_without_a_session_belongs_to_the_turn_that_ends_silentl
 def test_a_hint_of_no_session_that_is_open_and_one_from_before_the_turn_count_for_nothing(
     told: dict[str, Any],
 ) -> None:
-    wire = begun()
-    hint(wire, **told)
+    wire = hint(begun(), **told)
     assert retries(wire) == []
     wire.agent(result()).time(1)
     assert failure(wire)["type"] == "unknown"
 
 
 def test_a_users_cancel_ends_the_turn_as_cancelled_whatever_failed() -> None:
-    wire = begun().client(cancel())
-    hint(wire).agent(error())
+    wire = hint(begun().client(cancel())).agent(error())
     assert (retries(wire), wire.answers()[0]["result"]) == ([], {"stopReason": "cancelled"})
 
 
@@ -217,68 +215,60 @@ def test_a_users_cancel_ends_the_turn_as_cancelled_whatever_failed() -> None:
 
 
 def test_a_typed_answer_outweighs_a_hint_and_a_vague_one_does_not() -> None:
-    wire = begun()
-    hint(wire).agent(error(1, 401, "Unauthorized"))
+    wire = hint(begun()).agent(error(1, 401, "Unauthorized"))
     assert failure(wire)["type"] == "auth"
-    wire = begun()
-    hint(wire).agent(error())
+    wire = hint(begun()).agent(error())
     assert failure(wire)["type"] == "rate_limit"
 
 
 def test_a_turn_that_times_out_during_retries_fails_with_their_cause() -> None:
-    wire = begun(idle_timeout_seconds=60, first_update_timeout_seconds=60)
-    hint(wire, attempt=2).time(80)
+    wire = hint(begun(idle_timeout_seconds=60, first_update_timeout_seconds=60), attempt=2).time(80)
     assert (failure(wire)["type"], failure(wire)["reason"]) == ("rate_limit", RETRIES_PENDING)
 
 
 def test_the_rest_of_the_servers_wait_is_reported_at_the_end() -> None:
     hour = classify({"error": {"message": "slow down"}, "status": 429, "retry_after": 100})
     assert hour.retry_after_seconds == 100
-    wire = begun(idle_timeout_seconds=60, first_update_timeout_seconds=60)
-    hint(wire, hour).time(80)
+    wire = hint(begun(idle_timeout_seconds=60, first_update_timeout_seconds=60), hour).time(80)
     assert failure(wire)["retry_after_seconds"] == 30
-    wire = begun(idle_timeout_seconds=600, first_update_timeout_seconds=600)
-    hint(wire, hour).time(620)
+    wire = hint(begun(idle_timeout_seconds=600, first_update_timeout_seconds=600), hour).time(620)
     assert "retry_after_seconds" not in failure(wire)
-    wire = begun()
-    hint(wire, hour).time(40).agent(error())  # the agent gave up within it
+    wire = hint(begun(), hour).time(40).agent(error())  # the agent gave up within it
     assert failure(wire)["retry_after_seconds"] == 60
 
 
 def test_output_after_a_hint_shows_that_the_failure_was_overcome() -> None:
-    wire = begun(idle_timeout_seconds=60)
-    hint(wire).agent(chunk("Here I am.")).time(80)
+    wire = hint(begun(idle_timeout_seconds=60)).agent(chunk("Here I am.")).time(80)
     assert failure(wire)["type"] == "agent_stalled"
 
 
 def test_text_after_our_own_stop_is_not_output() -> None:
-    wire = begun(first_update_timeout_seconds=60)
-    hint(wire).time(60).agent(chunk("No content generated."), result())
+    wire = (
+        hint(begun(first_update_timeout_seconds=60))
+        .time(60)
+        .agent(chunk("No content generated."), result())
+    )
     told = failure(wire)
     assert (told["type"], told["phase"]) == ("rate_limit", "before_output")
 
 
 def test_a_finer_cause_is_not_lowered_by_a_coarser_source() -> None:
-    wire = begun()
-    hint(wire, EMPTY, JOURNAL)
+    wire = hint(begun(), EMPTY, JOURNAL)
     hint(wire, LIMITED, WIRE).agent(error())
     assert failure(wire)["type"] == "budget"
-    wire = begun()
-    hint(wire, LIMITED, WIRE)
+    wire = hint(begun(), LIMITED, WIRE)
     hint(wire, RESET, STDERR)
     hint(wire, VAGUE, JOURNAL).agent(error())
     assert failure(wire)["type"] == "network"
 
 
 def test_a_success_after_a_tool_and_a_failed_call_is_a_failure() -> None:
-    wire = begun().agent(update(**TOOL))
-    hint(wire).agent(result())
+    wire = hint(begun().agent(update(**TOOL))).agent(result())
     assert failure(wire)["type"] == "rate_limit"
 
 
 def test_a_failure_on_stderr_does_not_fail_a_turn_that_has_shown_something() -> None:
-    wire = begun().agent(update(**TOOL))
-    hint(wire, source=STDERR).agent(result())
+    wire = hint(begun().agent(update(**TOOL)), source=STDERR).agent(result())
     assert wire.answers() == [result()]
 
 
@@ -286,8 +276,7 @@ def test_a_failure_on_stderr_does_not_fail_a_turn_that_has_shown_something() -> 
 def test_cut_text_is_a_failure_unless_the_call_was_to_be_retried(
     goes_on: bool | None, fails: bool
 ) -> None:
-    wire = begun().agent(chunk("The answer is"))
-    hint(wire, RESET, goes_on=goes_on).agent(result())
+    wire = hint(begun().agent(chunk("The answer is")), RESET, goes_on=goes_on).agent(result())
     assert ("error" in wire.answers()[0]) is fails
 
 
@@ -295,8 +284,13 @@ def test_cut_text_is_a_failure_unless_the_call_was_to_be_retried(
 def test_a_failed_request_after_a_textual_answer_may_be_for_a_title(
     last: Any, *, fails: bool
 ) -> None:
-    wire = begun().agent(chunk("Hello."), update(**TOOL), last)
-    hint(wire, REFUSED, HintSource.OBSERVER, session_id=None, goes_on=False)
+    wire = hint(
+        begun().agent(chunk("Hello."), update(**TOOL), last),
+        REFUSED,
+        HintSource.OBSERVER,
+        session_id=None,
+        goes_on=False,
+    )
     wire.agent(result()).time(wire.now + 5)
     assert ("error" in wire.answers()[0]) is fails
 
@@ -353,8 +347,7 @@ def test_a_success_without_a_word_after_its_tool_waits_a_moment_and_passes_as_it
 
 def cut_after_a_retry(**told: Any) -> Wire:
     """A turn that has got over a cut, as it seems, and ends with a success that is held back."""
-    wire = begun(expects=True)
-    hint(wire, RESET, goes_on=None)
+    wire = hint(begun(expects=True), RESET, goes_on=None)
     wire.now = 2.0
     for text in ("The answer", " is"):
         wire.agent(chunk(text))
@@ -373,8 +366,7 @@ def test_text_cut_off_a_second_time_is_a_failure_although_the_agent_calls_it_a_s
 
 
 def test_a_turn_that_recovered_from_a_failure_waits_a_moment_and_passes_unchanged() -> None:
-    wire = begun(expects=True)
-    hint(wire).agent(chunk("The answer is 42."), result())
+    wire = hint(begun(expects=True)).agent(chunk("The answer is 42."), result())
     assert wire.answers() == []
     wire.time(1)
     assert wire.answers() == [result()]
@@ -591,8 +583,7 @@ def test_several_lines_on_one_failed_call_are_one_request() -> None:
 
 
 def test_retries_are_counted_on_across_a_resent_prompt() -> None:
-    wire = begun(retry=2)
-    hint(wire, source=JOURNAL, goes_on=None)
+    wire = hint(begun(retry=2), source=JOURNAL, goes_on=None)
     assert told_again(wire) == 2
     wire.time(wire.now + 60)
     hint(wire, source=JOURNAL, goes_on=None, max_attempts=5)
@@ -601,8 +592,7 @@ def test_retries_are_counted_on_across_a_resent_prompt() -> None:
 
 
 def test_output_after_a_failed_call_counts_as_a_retry() -> None:
-    wire = begun()
-    hint(wire, source=JOURNAL, goes_on=None).agent(chunk("Here is"))
+    wire = hint(begun(), source=JOURNAL, goes_on=None).agent(chunk("Here is"))
     (turn,) = wire.core.connection.link.sessions["s"].turns
     assert turn.tries == 2
 
@@ -672,8 +662,7 @@ def test_a_long_wait_that_the_agent_announces_keeps_its_turn_open(
 
 def test_an_agent_that_would_wait_for_days_is_not_waited_for_and_its_error_has_the_rest() -> None:
     days = 3 * 86_400.0
-    wire = begun(first_update_timeout_seconds=900)
-    hint(wire, attempt=2, wait_seconds=days).time(920)
+    wire = hint(begun(first_update_timeout_seconds=900), attempt=2, wait_seconds=days).time(920)
     assert (failure(wire)["type"], failure(wire)["reason"]) == ("rate_limit", RETRIES_PENDING)
     assert (
         failure(wire)["retry_after_seconds"] == days - 910
@@ -684,12 +673,10 @@ def test_an_agent_that_would_wait_for_days_is_not_waited_for_and_its_error_has_t
 
 
 def test_the_users_own_limit_ends_a_turn_that_waits_and_its_error_has_the_rest() -> None:
-    wire = begun(turn_timeout_seconds=600)
-    hint(wire, attempt=2, wait_seconds=3600.0).time(620)
+    wire = hint(begun(turn_timeout_seconds=600), attempt=2, wait_seconds=3600.0).time(620)
     assert failure(wire)["retry_after_seconds"] == 2990
     refused = classify({"error": {"message": "Unauthorized"}, "status": 401})
-    wire = begun(turn_timeout_seconds=600)
-    hint(wire, refused, attempt=2, wait_seconds=3600.0).time(620)
+    wire = hint(begun(turn_timeout_seconds=600), refused, attempt=2, wait_seconds=3600.0).time(620)
     assert "retry_after_seconds" not in failure(wire)
 
 

@@ -46,8 +46,7 @@ def test_a_success_after_a_call_known_only_by_status_waits_for_the_providers_wor
 
 
 def test_a_success_after_a_call_with_a_fully_known_cause_fails_at_once() -> None:
-    wire = begun(expects=True)
-    hint(wire, EMPTY).agent(result())
+    wire = hint(begun(expects=True), EMPTY).agent(result())
     assert failure(wire)["type"] == "budget"
 
 

@@ -145,19 +145,6 @@ def test_a_prompt_of_another_session_does_not_end_the_wait() -> None:
     assert prompts(wire) == [prompt(), prompt(2, "other"), prompt()]
 
 
-def test_a_session_that_is_deleted_ends_the_wait_with_the_failure() -> None:
-    wire = linked().agent(error(message=LIMITED))
-    wire.client(request(5, "session/delete", sessionId="s"))
-    assert failure(wire)["type"] == "rate_limit"
-
-
-def test_a_flood_on_stderr_ends_the_wait_with_the_failure() -> None:
-    wire = linked(stderr_limit_bytes=10).agent(error(message=LIMITED)).stderr(b"x" * 20)
-    assert failure(wire)["type"] == "rate_limit"
-    wire.time(100)
-    assert len(prompts(wire)) == 1
-
-
 def test_an_answer_after_the_agents_own_retries_is_retried_and_all_are_counted() -> None:
     wire = linked(retry=1)
     for at in (0, 100):
@@ -347,10 +334,18 @@ def test_an_in_process_handler_is_not_retried_by_the_link() -> None:
     assert len(wire.answers()) == 1
 
 
-def test_an_agents_final_death_ends_the_wait_with_the_failure() -> None:
-    wire = linked().agent(error(message=LIMITED)).eof(Side.AGENT)
+@pytest.mark.parametrize("what", ["session deleted", "flood on stderr", "agent dead"])
+def test_what_else_ends_the_turn_ends_the_wait_with_the_failure(what: str) -> None:
+    wire = linked(stderr_limit_bytes=10).agent(error(message=LIMITED))
+    if what == "session deleted":
+        wire.client(request(5, "session/delete", sessionId="s"))
+    elif what == "flood on stderr":
+        wire.stderr(b"x" * 20)
+    else:
+        wire.eof(Side.AGENT)
+        assert wire.core.idle
     assert failure(wire)["type"] == "rate_limit"
-    assert wire.core.idle
+    assert len(prompts(wire.time(100))) == 1
 
 
 # --- JetBrains AIR -------------------------------------------------------------------------------

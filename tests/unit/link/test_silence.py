@@ -64,18 +64,10 @@ def test_a_cause_that_explains_less_than_half_of_the_time_changes_no_type(
 
 
 def test_a_hint_outweighs_the_cause_of_a_silence() -> None:
-    wire = begun(**LIMITS)
-    hint(wire, attempt=2)
+    wire = hint(begun(**LIMITS), attempt=2)
     wire.core.receive_silence(cause(since=wire.now), wire.now)
     wire.time(80)
     assert (failure(wire)["type"], failure(wire)["reason"]) == ("rate_limit", "retries_pending")
-
-
-def test_output_clears_a_cause_of_silence() -> None:
-    wire = begun(**LIMITS)
-    wire.core.receive_silence(cause(since=wire.now), wire.now)
-    wire.agent(chunk("Here I am.")).time(80)
-    assert failure(wire)["type"] == "agent_stalled"
 
 
 @pytest.mark.parametrize("of", list(Cause))

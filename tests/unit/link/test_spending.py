@@ -12,7 +12,6 @@ from lastword.core.link.costs import MAX_CURRENCIES, MAX_SUMS, Spent
 from lastword.core.link.effects import Kill, Side, Spend
 from lastword.core.timeline.entry import Kind
 from lastword.core.timeline.session_events import problems_of
-from lastword.core.timeline.summary import fault_of
 from tests.kit.rows import every
 from tests.kit.wire import (
     Wire,
@@ -449,12 +448,6 @@ def test_a_waiting_prompt_is_not_resent_beyond_the_limit() -> None:
     wire.agent(cost(1)).time(60)
     assert failure(wire)["reason"] == "spend_limit"
     assert methods(wire).count("session/prompt") == 1
-
-
-def test_a_limit_that_the_user_set_is_blamed_on_no_one() -> None:
-    told = {"type": "budget", "reason": "spend_limit", "origin": "lastword"}
-    assert fault_of(told) == ""
-    assert fault_of(told | {"reason": "credits"}) != ""
 
 
 # --- what the user gets to know

@@ -57,14 +57,6 @@ def test_a_session_comes_back_with_the_meta_that_it_was_opened_with() -> None:
     assert load["params"]["_meta"] == meta
 
 
-def test_a_lost_session_that_the_client_loads_itself_is_usable_again() -> None:
-    link = Link({}).die_and_be_greeted()
-    link.client(request(3, "session/load", sessionId="s", cwd="/w", mcpServers=[])).answer(3)
-    link.asked()
-    link.client(prompt(4))
-    assert link.asked() == [prompt(4)]
-
-
 LOAD = request(3, "session/load", sessionId="s", cwd="/w", mcpServers=[])
 
 
@@ -210,16 +202,12 @@ def test_a_session_that_was_not_restored_is_closed_without_the_agent() -> None:
     assert link.answers(3)[0]["result"]["sessionId"] == "s"
 
 
-def test_a_lost_session_can_be_closed() -> None:
-    link = Link({}).die_and_be_greeted()
-    close = request(3, "session/close", sessionId="s")
-    link.client(close)
-    assert link.asked() == [close]
-
-
 def test_the_id_of_a_lost_session_that_is_being_closed_is_not_given_to_a_new_one() -> None:
     link = Link({}).die_and_be_greeted().client(request(3, "session/new", cwd="/w", mcpServers=[]))
-    link.client(request(4, "session/close", sessionId="s")).answer(3, sessionId="s")
+    link.asked()
+    close = request(4, "session/close", sessionId="s")
+    assert link.client(close).asked() == [close]
+    link.answer(3, sessionId="s")
     assert link.answers(3)[0]["result"]["sessionId"] != "s"
 
 
@@ -305,11 +293,6 @@ def test_an_agent_that_never_started_is_not_started_again() -> None:
 def test_a_client_that_leaves_gets_its_waiting_prompt_answered_and_no_agent_started() -> None:
     link = Link().die().client(prompt(2)).eof(Side.CLIENT).time(10)
     assert (reasons(link, 2), link.orders) == (["killed"], [])
-
-
-def test_a_prompt_whose_session_is_being_restored_is_answered_when_the_client_leaves() -> None:
-    link = Link().die_and_be_greeted().eof(Side.CLIENT)
-    assert reasons(link, 2) == ["no_answer"]
 
 
 def test_a_vanished_program_is_reported_at_once_and_tried_with_each_request() -> None:

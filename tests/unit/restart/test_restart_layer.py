@@ -242,7 +242,7 @@ def test_requests_that_wait_for_a_session_are_forgotten_when_the_client_leaves()
     (load,) = link.asked()
     assert not link.core.idle
     link.eof(Side.CLIENT)
-    assert link.core.idle
+    assert (link.core.idle, reasons(link, 2)) == (True, ["no_answer"])
     link.answer(load["id"])
     assert link.asked() == []
 

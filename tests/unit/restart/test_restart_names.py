@@ -109,13 +109,6 @@ def test_the_id_of_a_session_being_restored_counts_as_used() -> None:
     assert len(link.answers(2)) == 1
 
 
-def test_a_session_whose_id_was_reused_during_its_restore_is_given_up_once() -> None:
-    link = Link(LOADING).die_and_be_greeted()
-    link.client(request(9, "session/new", cwd="/w", mcpServers=[])).answer(9, sessionId="s")
-    link.time(link.now + 400)
-    assert len(link.answers(2)) == 1
-
-
 @pytest.mark.parametrize("given", ["t", 7, None])
 def test_any_other_id_is_left_unchanged(given: Any) -> None:
     link = opened_anew().client(request(10, "session/new", cwd="/w", mcpServers=[]))
