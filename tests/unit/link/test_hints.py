@@ -91,10 +91,8 @@ def test_a_hint_is_reported_as_a_retry_with_its_attempt_and_its_wait() -> None:
 
 @pytest.mark.parametrize("attempt", [2, None])
 def test_a_retry_that_the_agent_reported_itself_is_not_repeated(attempt: int | None) -> None:
-    wire = hint(
-        begun().agent(update(sessionUpdate="agent_retry", attempt=attempt, wait_seconds=1)),
-        source=STDERR,
-    )
+    wire = begun().agent(update(sessionUpdate="agent_retry", attempt=attempt, wait_seconds=1))
+    hint(wire, source=STDERR)
     hint(wire, source=JOURNAL, attempt=2)
     assert [u.get("attempt") for u in wire.updates()] == [attempt]
     hint(wire, source=JOURNAL, attempt=3)
@@ -102,11 +100,8 @@ def test_a_retry_that_the_agent_reported_itself_is_not_repeated(attempt: int | N
 
 
 def test_a_hint_is_reported_to_a_client_that_the_agents_own_update_does_not_reach() -> None:
-    wire = hint(
-        begun(client=None).agent(update(sessionUpdate="agent_retry", attempt=2, wait_seconds=1)),
-        attempt=2,
-        wait_seconds=60.0,
-    ).time(10)
+    wire = begun(client=None).agent(update(sessionUpdate="agent_retry", attempt=2, wait_seconds=1))
+    hint(wire, attempt=2, wait_seconds=60.0).time(10)
     (told,) = wire.updates()
     assert told["content"]["text"].strip().endswith("in 55 seconds (attempt 2).")
 
@@ -186,11 +181,8 @@ def test_a_turn_that_begins_after_anothers_end_gets_later_hints_alone() -> None:
 
 
 def test_a_call_given_up_without_a_session_belongs_to_the_turn_that_ends_silently() -> None:
-    wire = hint(
-        begun(sessions=("s", "other")).agent(chunk("The answer", "other"), result(1)),
-        session_id=None,
-        goes_on=False,
-    ).time(1)
+    wire = begun(sessions=("s", "other")).agent(chunk("The answer", "other"), result(1))
+    hint(wire, session_id=None, goes_on=False).time(1)
     assert failure(wire)["type"] == "rate_limit"
     wire.agent(result(2))
     assert wire.answers(2)[0]["result"]["stopReason"] == "end_turn"
@@ -207,7 +199,8 @@ def test_a_hint_of_no_session_that_is_open_and_one_from_before_the_turn_count_fo
 
 
 def test_a_users_cancel_ends_the_turn_as_cancelled_whatever_failed() -> None:
-    wire = hint(begun().client(cancel())).agent(error())
+    wire = begun().client(cancel())
+    hint(wire).agent(error())
     assert (retries(wire), wire.answers()[0]["result"]) == ([], {"stopReason": "cancelled"})
 
 
@@ -263,12 +256,14 @@ def test_a_finer_cause_is_not_lowered_by_a_coarser_source() -> None:
 
 
 def test_a_success_after_a_tool_and_a_failed_call_is_a_failure() -> None:
-    wire = hint(begun().agent(update(**TOOL))).agent(result())
+    wire = begun().agent(update(**TOOL))
+    hint(wire).agent(result())
     assert failure(wire)["type"] == "rate_limit"
 
 
 def test_a_failure_on_stderr_does_not_fail_a_turn_that_has_shown_something() -> None:
-    wire = hint(begun().agent(update(**TOOL)), source=STDERR).agent(result())
+    wire = begun().agent(update(**TOOL))
+    hint(wire, source=STDERR).agent(result())
     assert wire.answers() == [result()]
 
 
@@ -276,7 +271,8 @@ def test_a_failure_on_stderr_does_not_fail_a_turn_that_has_shown_something() -> 
 def test_cut_text_is_a_failure_unless_the_call_was_to_be_retried(
     goes_on: bool | None, fails: bool
 ) -> None:
-    wire = hint(begun().agent(chunk("The answer is")), RESET, goes_on=goes_on).agent(result())
+    wire = begun().agent(chunk("The answer is"))
+    hint(wire, RESET, goes_on=goes_on).agent(result())
     assert ("error" in wire.answers()[0]) is fails
 
 
@@ -284,13 +280,8 @@ def test_cut_text_is_a_failure_unless_the_call_was_to_be_retried(
 def test_a_failed_request_after_a_textual_answer_may_be_for_a_title(
     last: Any, *, fails: bool
 ) -> None:
-    wire = hint(
-        begun().agent(chunk("Hello."), update(**TOOL), last),
-        REFUSED,
-        HintSource.OBSERVER,
-        session_id=None,
-        goes_on=False,
-    )
+    wire = begun().agent(chunk("Hello."), update(**TOOL), last)
+    hint(wire, REFUSED, HintSource.OBSERVER, session_id=None, goes_on=False)
     wire.agent(result()).time(wire.now + 5)
     assert ("error" in wire.answers()[0]) is fails
 

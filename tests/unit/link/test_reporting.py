@@ -208,9 +208,8 @@ def test_an_error_behind_a_remark_is_read_if_the_turn_had_announced_one() -> Non
 
 
 def test_an_answer_that_had_begun_is_output_despite_a_later_error() -> None:
-    wire = hint(begun("claude-code-acp").agent(chunk("The answer is")), RESET, goes_on=True).agent(
-        chunk("API Error: Connection error."), error()
-    )
+    wire = begun("claude-code-acp").agent(chunk("The answer is"))
+    hint(wire, RESET, goes_on=True).agent(chunk("API Error: Connection error."), error())
     told = failure(wire)
     assert (told["phase"], told["retry_safety"]) == ("mid_output", "offer_continue")
 
@@ -235,9 +234,8 @@ def test_an_answer_behind_retries_in_words_passes() -> None:
 
 
 def test_a_log_counts_after_a_tool_if_no_text_was_shown() -> None:
-    wire = hint(begun("other").agent(update(**TOOL)), source=HintSource.LOG, goes_on=None).agent(
-        chunk("Retrying (attempt 1/3)"), result()
-    )
+    wire = begun("other").agent(update(**TOOL))
+    hint(wire, source=HintSource.LOG, goes_on=None).agent(chunk("Retrying (attempt 1/3)"), result())
     assert failure(wire)["type"] == "rate_limit"
 
 
