@@ -249,3 +249,8 @@ def test_the_turn_waits_for_the_limit_if_configured() -> None:
 )
 def test_any_hostile_value_reads_as_no_limit(hostile: object) -> None:
     assert limits.read_account_limit(hostile) is None
+
+
+def test_credits_that_come_at_a_known_time_stay_a_budget() -> None:
+    fails = said("Your credit balance is too low, it resets 3pm")
+    assert (fails["type"], fails["retry_after_seconds"]) == ("budget", 10_800)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import pytest
 
 from lastword.core.failure import ladder
 from lastword.core.failure.taxonomy import AgentError, ErrorType
-from lastword.core.link.connection import Side
+from lastword.core.link.connection import LinkOptions, Side
+from lastword.core.link.state import MAX_WITHDRAWN, Link, OpenRequest
 from lastword.core.protocol import glued, jsonrpc
 from lastword.core.protocol.jsonrpc import Frame, decode
 from lastword.core.redact.redactor import Redactor
@@ -23,6 +25,7 @@ from tests.kit.wire import (
     greeted,
     permission,
     prompt,
+    prompted,
     reply,
     request,
     result,
@@ -318,3 +321,39 @@ def test_a_cancelled_prompt_with_an_oversized_answer_is_cancelled_in_version_2()
     head = b'{"jsonrpc":"2.0","id":2,"result":{"a":"'
     wire.carry_out(wire.core.receive_oversized(Side.AGENT, head, wire.now))
     assert [answer["error"]["code"] for answer in wire.answers(2)] == [-32800]
+
+
+def test_an_agent_error_speaker_with_a_typed_client_is_left_alone() -> None:
+    extension = {"_meta": {"agent_error": {"version": 1, "stop_reason": True}}}
+    wire = prompted(extension, says={"agentCapabilities": extension})
+    wire.agent(update(sessionUpdate="agent_error", error={"type": "budget", "message": "Empty."}))
+    ended = reply(1, stopReason="error")
+    wire.agent(ended)
+    assert wire.answers() == [ended]
+    assert [u["sessionUpdate"] for u in wire.updates()] == ["agent_error"]
+
+
+@pytest.mark.parametrize("members", [{}, {"result": None}, {"result": 7}])
+def test_an_initialize_answer_without_content_passes_unchanged(members: Any) -> None:
+    wire = Wire().client(INITIALIZE)
+    answer = {"jsonrpc": "2.0", "id": 0} | members
+    wire.agent(answer)
+    assert [json.loads(frame) for frame in wire.to_client] == [answer]
+
+
+def test_a_block_with_a_value_over_two_lines_is_not_split() -> None:
+    over_two = FRAME.replace(b",", b",\n", 1)
+    messages = jsonrpc.decode_block((FRAME + b"\n") * 2)
+    assert messages is not None
+    assert jsonrpc.split_block(over_two + b"\n", messages) is None
+
+
+def test_the_oldest_withdrawn_request_is_forgotten_beyond_the_bound() -> None:
+    link = Link(LinkOptions())
+    for number in range(MAX_WITHDRAWN + 1):
+        request_id = str(number).encode()
+        link.add_agent_request(request_id, OpenRequest("fs/read_text_file"))
+        link.withdraw(request_id)
+    assert len(link.withdrawn) == MAX_WITHDRAWN
+    assert link.pop_withdrawn(b"0") is None
+    assert link.pop_withdrawn(b"1") is not None

@@ -394,3 +394,11 @@ def test_a_state_of_a_later_version_starts_no_work() -> None:
         ("end",),
     ]
     assert replay({}, schedule) is None
+
+
+def test_an_idle_state_ends_all_accepted_prompts() -> None:
+    wire = _accepting().client(prompt(2), cancel())
+    for number in (3, 4):
+        wire.client(prompt(number)).agent(reply(number, messageId="m")).client(cancel())
+    wire.agent(update(**IDLE, stopReason="cancelled")).time(2000)
+    assert not any("error" in told for told in wire.updates())

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from lastword.core.failure.taxonomy import Phase, RetrySafety, TurnFacts, safety_of
-from lastword.core.link.facts import MAX_OPEN_TOOLS, MAX_REPEATS, Facts, OpenTools
+from lastword.core.link.facts import MAX_OPEN_TOOLS, MAX_REPEATS, Activity, Facts, OpenTools
 from lastword.core.protocol import jsonrpc
 from lastword.core.protocol.jsonrpc import Update
 from tests.kit.rows import every
@@ -316,3 +316,10 @@ def test_a_tool_call_from_before_a_turn_is_not_the_turns() -> None:
     assert any(b"session/cancel" in frame for frame in wire.to_agent)
     wire.agent(error())
     assert not any(told["sessionUpdate"] == "tool_call_update" for told in wire.updates())
+
+
+def test_output_before_the_first_turn_does_not_count_as_activity() -> None:
+    activity = Activity()
+    assert not activity.note("agent_message_chunk", 1.0)
+    assert activity.due is None
+    assert not activity.time_out(100.0)

@@ -678,3 +678,26 @@ def _retrying(wait: int) -> dict[str, Any]:
         "detail": f"HTTP 429, retry after {wait} seconds",
     }
     return {"jsonrpc": "2.0", "method": "_session/retrying", "params": params}
+
+
+def test_a_retry_that_waits_for_its_cause_at_the_turns_end_is_not_reported() -> None:
+    wire = announced().agent(result()).time(0.3)
+    assert retries(wire) == []
+    wire = announced().client(cancel()).time(1)
+    assert retries(wire) == []
+
+
+def test_a_call_given_up_without_a_session_counts_for_neither_of_two_open_turns() -> None:
+    wire = begun(sessions=("s", "other"))
+    hint(wire, session_id=None, goes_on=False)
+    for number in (1, 2):
+        wire.agent(result(number))
+    wire.time(1)
+    kinds = [failure(wire, n)["type"] for n in (1, 2)]
+    assert kinds == ["unknown", "unknown"]
+
+
+def test_a_hint_after_the_turn_is_ignored() -> None:
+    wire = begun().agent(chunk(), result())
+    hint(wire)
+    assert retries(wire) == []

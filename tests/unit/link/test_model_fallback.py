@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from lastword.core.failure.retry_policy import RetryBucket
 from lastword.core.link.connection import Side
 from lastword.core.link.resend import SWITCH_LIMIT_SECONDS
 from lastword.core.link.state import MAX_LATE_MODELS
@@ -607,3 +608,20 @@ def test_the_former_model_may_be_restored_before_the_agent_ends_the_turn() -> No
     assert "Next." not in sent(wire)
     wire.agent(result(1, "cancelled"))
     assert sent(wire)[-1] == "Next."
+
+
+def test_a_suspended_machine_does_not_use_up_the_switchs_time() -> None:
+    wire = limited(fallback_model="small")
+    wire.core.stand_still(100)
+    wire.time(SWITCH_LIMIT_SECONDS + 50)
+    assert wire.answers(1) == []
+    wire.time(SWITCH_LIMIT_SECONDS + 101)
+    wire.core.stand_still(100)
+    assert len(wire.answers(1)) == 1
+
+
+def test_a_turn_fails_if_the_process_has_no_retries_left() -> None:
+    wire = limited(retry_bucket=RetryBucket(0))
+    assert len(wire.answers(1)) == 1
+    (entry,) = [each for each in wire.entries if each.kind is Kind.ERROR]
+    assert entry.facts["retry_refused"] is True

@@ -11,6 +11,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from lastword.core.failure.retry_policy import RetryBucket
 from lastword.core.link import limits
 from lastword.core.link.connection import Connection, Side
 from lastword.core.link.waits import StoredWait
@@ -304,3 +305,10 @@ def test_a_turn_does_not_continue_after_the_time_that_the_user_allows(*, restart
     else:
         wire.time(16)
     assert (prompts(wire), failure(wire)["type"]) == (["hi"], "rate_limit")
+
+
+def test_a_turn_fails_if_the_process_has_no_retries_left() -> None:
+    wire = linked(retry_bucket=RetryBucket(0)).agent(error(message=LIMITED))
+    assert len(wire.answers(1)) == 1
+    (entry,) = [each for each in wire.entries if each.kind is Kind.ERROR]
+    assert entry.facts["retry_refused"] is True

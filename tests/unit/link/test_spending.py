@@ -12,6 +12,7 @@ from lastword.core.link.costs import MAX_CURRENCIES, MAX_SUMS, Spent
 from lastword.core.link.effects import Kill, Side, Spend
 from lastword.core.timeline.entry import Kind
 from lastword.core.timeline.session_events import problems_of
+from lastword.core.timeline.summary import fault_of
 from tests.kit.rows import every
 from tests.kit.wire import (
     Wire,
@@ -555,3 +556,9 @@ def test_a_turn_that_continues_past_midnight_spends_from_the_new_day() -> None:
     now[0] += timedelta(days=1)
     wire.client(prompt(3))
     assert wire.answers(3) == []
+
+
+def test_a_limit_that_the_user_set_is_blamed_on_no_one() -> None:
+    told = {"type": "budget", "reason": "spend_limit", "origin": "lastword"}
+    assert fault_of(told) == ""
+    assert fault_of(told | {"reason": "credits"}) != ""

@@ -285,3 +285,10 @@ def test_a_request_refused_for_lack_of_room_still_starts_the_agent() -> None:
 def test_the_queue_behind_a_turn_that_never_ends_is_bounded() -> None:
     link = Link().client(prompt(2), cancel()).time(11).client(large(3), large(4))
     assert (reasons(link, 4), link.answers(3)) == (["queue_full"], [])
+
+
+def test_more_than_may_wait_for_a_session_is_answered_at_once() -> None:
+    link = Link().die_and_be_greeted()
+    for number in range(1000):
+        link.client(request(100 + number, "session/set_mode", sessionId="s", modeId="code"))
+    assert (reasons(link, 1099), link.answers(1098)) == (["queue_full"], [])

@@ -73,3 +73,12 @@ def test_a_turn_that_is_resent_after_a_crash_keeps_its_model_until_it_ends() -> 
     assert link.asked_last() == prompt()
     link.agent(chunk("Done."), result())
     assert (len(link.answers(1)), link.asked_last()["params"]["value"]) == (1, "big")
+
+
+def test_a_crash_within_the_switch_ends_the_turn_and_nothing_is_resent() -> None:
+    link = ModelLink().die()
+    (answer,) = link.answers(1)
+    assert answer["error"]["data"]["agent_error"]["type"] == "rate_limit"
+    link.time(link.now + 60).client(prompt(2)).greet()
+    link.come_back_with("big")
+    assert link.asked() == [prompt(2)]

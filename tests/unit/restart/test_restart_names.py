@@ -179,3 +179,10 @@ def test_a_line_with_a_lone_surrogate_gets_its_sessions_name_too() -> None:
     line = b'{"id":1,"\\ud83d":1,"result":{"sessionId":"s","sessions":[{"sessionId":"s"},4]}}'
     told = json.loads(exchanged(line, {"s": "t"}))
     assert told["result"] == {"sessionId": "t", "sessions": [{"sessionId": "t"}, 4]}
+
+
+def test_a_session_whose_id_was_reused_during_its_restore_is_given_up_once() -> None:
+    link = Link(LOADING).die_and_be_greeted()
+    link.client(request(9, "session/new", cwd="/w", mcpServers=[])).answer(9, sessionId="s")
+    link.time(link.now + 400)
+    assert len(link.answers(2)) == 1
