@@ -181,3 +181,16 @@ def test_the_number_of_remembered_answered_requests_is_bounded() -> None:
         wire.client(request(request_id, "session/list")).agent(reply(request_id))
     assert len(link.answered_by_agent) == MAX_ANSWERED
     assert str(99 + 2 * MAX_ANSWERED).encode() in link.answered_by_agent
+
+
+def test_an_approval_after_the_users_unanswered_cancel_is_dropped() -> None:
+    wire = _asked().client(cancel()).time(11)
+    withdrawn = json.loads(wire.to_client[-2])
+    assert withdrawn["method"] == "$/cancel_request"
+    assert withdrawn["params"] == {"requestId": 5}
+    assert wire.answers()[0]["result"] == {"stopReason": "cancelled"}
+    refused = json.loads(wire.to_agent[-1])
+    assert (refused["id"], refused["result"]) == (5, {"outcome": {"outcome": "cancelled"}})
+    sent = len(wire.to_agent)
+    wire.client({"jsonrpc": "2.0", "id": 5, "result": ALLOWED})
+    assert (len(wire.to_agent), wire.drops[-1]) == (sent, "answer_to_dead_agent")
