@@ -553,3 +553,12 @@ def test_a_compaction_that_was_requested_or_precedes_an_answer_is_not_a_failure(
     ):
         wire = begun(agent).agent(*map(chunk, texts), result())
         assert wire.answers() == [result()], agent
+
+
+def test_a_retry_notification_that_no_row_lists_is_reported() -> None:
+    wire = begun("other")
+    params = {"sessionId": "s", "category": "rate_limited", "detail": "HTTP 429"}
+    wire.agent({"jsonrpc": "2.0", "method": "_other/retrying", "params": params})
+    wire.agent({"jsonrpc": "2.0", "method": "_other/retry_options", "params": {"sessionId": "s"}})
+    (told,) = [u for u in wire.updates() if u["sessionUpdate"] == "agent_retry"]
+    assert told["error"]["type"] == "rate_limit"
