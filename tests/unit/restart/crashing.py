@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 
 KILLED = classify_exit(exit_signal=9)
 LOADING = {"agentCapabilities": {"loadSession": True}}
-RESUMING = {"agentCapabilities": {"sessionCapabilities": {"resume": {}}}}
 
 
 class Link(Wire):

@@ -9,8 +9,9 @@ import pytest
 from lastword.core.classify import classify_spawn_failure
 from lastword.core.link.connection import Side
 from tests.kit.wire import cancel, chunk, error, prompt, request, result, update
-from tests.unit.restart.crashing import LOADING, RESUMING, Link, reasons
+from tests.unit.restart.crashing import LOADING, Link, reasons
 
+RESUMING = {"agentCapabilities": {"sessionCapabilities": {"resume": {}}}}
 LIMITED = "429 Too Many Requests: try again in 20s"
 
 
