@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -10,6 +11,8 @@ from lastword import client
 from lastword.core.classify import agents
 from lastword.core.failure import ladder
 from lastword.core.failure.taxonomy import Action, AgentError, ErrorType, RetrySafety
+from lastword.core.link.handshake import advertise
+from lastword.core.protocol.acp import V1
 from tests.kit.rows import every
 
 CATEGORIES = {"connection", "access", "limit", "service", "request", "unknown"}
@@ -97,3 +100,12 @@ def test_advice_that_is_not_a_retry_is_ignored() -> None:
     known = agents.read_update(warning(category="service", title="Overloaded, retrying."))
     assert known is not None
     assert known.will_retry
+
+
+def test_a_null_in_the_agents_capabilities_counts_as_absent() -> None:
+    result = {"protocolVersion": 1, "agentCapabilities": {"_meta": {"jetbrains": None}}}
+    line = json.dumps({"jsonrpc": "2.0", "id": 0, "result": result}).encode()
+    told = json.loads(advertise(line, V1, None, with_air=True))["result"]["agentCapabilities"]
+    assert told["_meta"] == {
+        "jetbrains": {"air": {"version": 1, "capabilities": ["sessionFailure"]}}
+    }

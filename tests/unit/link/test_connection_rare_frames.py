@@ -10,6 +10,7 @@ import pytest
 from lastword.core.failure import ladder
 from lastword.core.failure.taxonomy import AgentError, ErrorType
 from lastword.core.link.connection import LinkOptions, Side
+from lastword.core.link.effects import Answer
 from lastword.core.link.state import MAX_WITHDRAWN, Link, OpenRequest
 from lastword.core.protocol import glued, jsonrpc
 from lastword.core.protocol.jsonrpc import Frame, decode
@@ -357,3 +358,57 @@ def test_the_oldest_withdrawn_request_is_forgotten_beyond_the_bound() -> None:
     assert len(link.withdrawn) == MAX_WITHDRAWN
     assert link.pop_withdrawn(b"0") is None
     assert link.pop_withdrawn(b"1") is not None
+
+
+def test_a_joined_prompt_that_a_handler_fails_after_a_cancel_is_cancelled() -> None:
+    from lastword.core import classify  # noqa: PLC0415
+    from lastword.core.link.agent_side import HandlerFailure  # noqa: PLC0415
+
+    wire = second_version().client(prompt(2), cancel())
+    failure = HandlerFailure(verdict=classify.classify_text("boom"))
+    wire.carry_out(wire.core.receive_report(b"2", failure, 0.0))
+    assert wire.answers(2)[0]["error"]["code"] == -32800
+
+
+def test_a_terminal_without_an_id_for_a_dead_agent_is_not_released() -> None:
+    wire = in_turn()
+    ask(wire, 4, "terminal/create", sessionId="s", command="ls")
+    wire.eof(Side.AGENT)
+    answer(wire, 4)
+    assert wire.drops[-1] == "answer_to_dead_agent"
+    assert not any(b"terminal/release" in frame for frame in wire.to_client)
+
+
+def test_a_terminal_without_an_id_is_not_released() -> None:
+    wire = in_turn()
+    ask(wire, 4, "terminal/create", sessionId="s", command="ls")
+    answer(wire, 4)
+    wire.eof(Side.AGENT)
+    assert not any(b"terminal/release" in frame for frame in wire.to_client)
+
+
+@pytest.mark.parametrize("head", [b'{"jsonrpc":"2.0","result":"xx', b'{"id":77,"result":"xx'])
+def test_an_oversized_answer_to_no_request_is_ignored(head: bytes) -> None:
+    wire = in_turn()
+    effects = wire.core.receive_oversized(Side.CLIENT, head, 0.0)
+    assert not [effect for effect in effects if isinstance(effect, Answer)]
+
+
+def test_a_question_of_an_unknown_session_stops_the_clock_of_the_sessions_at_work_alone() -> None:
+    wire = in_turn().agent(permission(9, "somebody-else")).time(5000)
+    assert "cancel" not in wire.kinds
+    answer(wire, 9)
+    wire.time(5000 + 901)
+    assert wire.kinds.count("cancel") == 1
+
+
+def test_a_tool_that_names_no_call_is_not_counted_as_open() -> None:
+    wire = in_turn().agent(update(sessionUpdate="tool_call", status="in_progress", kind="execute"))
+    assert wire.core.connection.link.sessions["s"].tools.drain() == []
+
+
+def test_capabilities_of_a_strange_shape_pass_without_our_own() -> None:
+    wire = Wire().client(INITIALIZE)
+    strange = {"protocolVersion": 1, "agentCapabilities": {"_meta": "none of yours"}}
+    wire.agent(INITIALIZED | {"result": strange})
+    assert json.loads(wire.to_client[-1])["result"] == strange

@@ -402,3 +402,11 @@ def test_an_idle_state_ends_all_accepted_prompts() -> None:
         wire.client(prompt(number)).agent(reply(number, messageId="m")).client(cancel())
     wire.agent(update(**IDLE, stopReason="cancelled")).time(2000)
     assert not any("error" in told for told in wire.updates())
+
+
+def test_a_prompt_after_a_cancel_outlives_the_one_that_was_cancelled() -> None:
+    wire = _accepting().client(prompt(2), _without(2), prompt(3))
+    wire.agent(error(2, -32800, "cancelled"), reply(3, messageId="m"))
+    wire.agent(update(sessionUpdate="state_update", state="running")).time(30)
+    assert [answer["error"]["code"] for answer in wire.answers(2)] == [-32800]
+    assert [told["state"] for told in wire.updates()][-1] == "running"

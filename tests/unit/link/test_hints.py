@@ -701,3 +701,11 @@ def test_a_hint_after_the_turn_is_ignored() -> None:
     wire = begun().agent(chunk(), result())
     hint(wire)
     assert retries(wire) == []
+
+
+def test_a_hint_of_any_other_session_passes_the_names_by() -> None:
+    link = Link().die_and_be_greeted()
+    (load,) = link.asked()
+    link.answer(load["id"])
+    hint(link, goes_on=False).agent(result(2)).time(link.now + 1)
+    assert failure(link, 2)["type"] == "rate_limit"

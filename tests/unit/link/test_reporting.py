@@ -18,6 +18,7 @@ from lastword.core.link.evidence import (
     SHOW_AFTER_SECONDS,
     SHOW_EVERY_SECONDS,
     HintSource,
+    ReportedRetries,
     Retrying,
 )
 from lastword.core.timeline.entry import Kind
@@ -562,3 +563,14 @@ def test_a_retry_notification_that_no_row_lists_is_reported() -> None:
     wire.agent({"jsonrpc": "2.0", "method": "_other/retry_options", "params": {"sessionId": "s"}})
     (told,) = [u for u in wire.updates() if u["sessionUpdate"] == "agent_retry"]
     assert told["error"]["type"] == "rate_limit"
+
+
+def test_a_reported_retry_is_not_kept() -> None:
+    retries = ReportedRetries()
+    assert retries.may_send(Retrying(verdict=LIMITED, attempt=2), "", 0.0)
+    assert retries.pop_unsent(10.0) is None
+
+
+def test_nothing_is_recorded_outside_of_a_turn() -> None:
+    wire = begun(sessions=()).client(prompt()).agent(chunk(), result())
+    assert "retry" not in wire.agent(update(sessionUpdate="agent_retry", attempt=2)).kinds

@@ -90,3 +90,9 @@ def test_a_clients_broken_line_under_a_free_id_is_refused_under_it() -> None:
     link = Link().die_and_be_greeted()
     send(link, Side.CLIENT, OF_THE_CLIENT.replace(b":2,", b":5,"))
     assert nameless(link) == [5]
+
+
+def test_a_line_that_is_not_an_object_answers_nothing_of_ours() -> None:
+    link = Link().die_and_be_greeted()
+    send(link, Side.AGENT, b"[1]")
+    assert link.answers(2) == []
