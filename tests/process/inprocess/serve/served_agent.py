@@ -24,6 +24,11 @@ from tests.kit.doors.work import Work
 class ServesOwnWork(Work):
     """Turns that only this door can take."""
 
+    async def do_print(self, turn: serve.Turn, _: str) -> None:
+        print("printed noise")
+        await anyio.run_process("echo noise of a child; cat", stdin=None, stdout=None, stderr=None)
+        await turn.say(f"read {sys.stdin.readline()!r}")
+
     async def do_question(self, turn: serve.Turn, words: str) -> None:
         try:
             answer = await turn.client.request("_test/ask", {"question": words})

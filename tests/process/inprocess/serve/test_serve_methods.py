@@ -136,3 +136,11 @@ def test_a_failure_of_the_authors_is_answered_and_its_traceback_begins_with_thei
     assert "doors/serve.py" in served.said
     assert "request.py" not in served.said
     assert "handling.py" not in served.said
+
+
+def test_prints_of_a_handler_or_its_child_go_to_stderr_and_neither_reads_the_client(
+    served: DoorClient,
+) -> None:
+    assert served.turn("print").text == "read ''"
+    served.expect_stderr("printed noise")
+    served.expect_stderr("noise of a child")
