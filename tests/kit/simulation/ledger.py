@@ -146,7 +146,6 @@ class Ledger:
         self.fresh.clear()
         self.unresolved.clear()
         self.agents_work.clear()
-        self.kept = self.kept[-1:]  # an error without an id may yet be told
 
     def forget_agent(self) -> None:
         """What it said holds no more."""

@@ -11,6 +11,7 @@ from lastword.core.classify import classify
 from lastword.core.failure.taxonomy import Attribution
 from lastword.core.link.clocks import STDERR_LOOKS
 from lastword.core.link.decision import RETRIES_PENDING
+from lastword.core.link.effects import Side
 from lastword.core.link.evidence import (
     LATE_SECONDS,
     SILENT,
@@ -259,6 +260,14 @@ def test_a_success_after_a_tool_and_a_failed_call_is_a_failure() -> None:
     wire = begun().agent(update(**TOOL))
     hint(wire).agent(result())
     assert failure(wire)["type"] == "rate_limit"
+
+
+def test_an_answer_that_waits_for_a_look_at_stderr_passes_although_its_agent_dies() -> None:
+    wire = begun().agent(chunk("Done."))
+    wire.stderr(b"Traceback (most recent call last):\nValueError: odd\n").agent(result())
+    assert wire.answers() == []
+    wire.eof(Side.AGENT)
+    assert wire.answers() == [result()]
 
 
 def test_a_failure_on_stderr_does_not_fail_a_turn_that_has_shown_something() -> None:

@@ -191,11 +191,14 @@ class Connection:
             return ending.client_left(link)
         verdict = cause or failures.hung_up(link)
         effects: list[Effect] = []
+        if any(turn.waits_for_look(link.now) for turn in link.open_turns()):
+            # Its answer came before the end, so that the end cannot be why it failed, if it did.
+            effects += clocks.looked(link)
         error = link.pop_withheld_error()
         if error is not None:
             # It was the agent's last message: nothing can contradict its assignment now.
             named = error.frame.message.request_id == error.request_id
-            effects = agent_side.with_request_id(link, error.frame, error.request_id, waited=named)
+            effects += agent_side.with_request_id(link, error.frame, error.request_id, waited=named)
         return [
             *effects,
             *entries.stderr_burst(link, None),
