@@ -88,7 +88,7 @@ def broken(tmp_path: Path) -> Path:
 BREAKS = {
     a_file_in_its_place: "none can be kept: {state} is not a folder",
     a_folder_in_the_stores_place: "it cannot be opened",
-    a_pipe_in_the_stores_place: "it cannot be opened",
+    a_pipe_in_the_stores_place: "record.db cannot be used: ",
     a_folder_that_takes_no_file: "there is no record at",
     a_disk_that_takes_no_more: "is the disk full?",
 }
