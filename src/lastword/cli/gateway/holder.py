@@ -33,7 +33,6 @@ from lastword.gateway.holder.agent_process import HandedAgent, SupervisedAgent, 
 from lastword.gateway.holder.process import Holder
 from lastword.gateway.holder.recorder_process import started
 from lastword.gateway.holder.recording import KIND, LateSink, SessionNotices
-from lastword.gateway.log.session_log import session_log
 from lastword.gateway.viewing.access import AnswerCode
 from lastword.gateway.viewing.reader import Role
 from lastword.notify.notification import NotificationAction, Surroundings
@@ -58,7 +57,6 @@ if TYPE_CHECKING:
     from lastword.gateway.holder.process import OwnershipOf
     from lastword.gateway.holder.quality import HolderQuality
     from lastword.gateway.holder.recording import HolderRecord
-    from lastword.gateway.log.store import OpenLog
     from lastword.gateway.settings.values import HolderSettings
     from lastword.platform.process import Agent
     from lastword.record.run import Row
@@ -258,7 +256,6 @@ def holder_of(
     settings: HolderSettings,
     quality: HolderQuality,
     fleet: OwnershipOf | None = None,
-    open_log: OpenLog = session_log,
 ) -> Holder:
     """Return a holder that is not running yet.
 
@@ -266,7 +263,6 @@ def holder_of(
         settings: Its settings.
         quality: Counts what happens.
         fleet: Returns the ownership of its sessions in a fleet, if it is in one.
-        open_log: Opens the log of a session.
     """
     settings = msgspec.structs.replace(settings, run=settings.run or run_id())
     options: RunOptions | None = None
@@ -293,7 +289,6 @@ def holder_of(
     return Holder(
         settings,
         agent_of,
-        open_log,
         quality=quality,
         notices=notices,
         fleet=fleet,

@@ -50,7 +50,6 @@ if TYPE_CHECKING:
     from lastword.gateway.holder.quality import HolderQuality
     from lastword.gateway.holder.recording import SessionNotices
     from lastword.gateway.log.files import LogLock
-    from lastword.gateway.log.store import OpenLog
     from lastword.gateway.settings.values import HolderSettings
 
     OwnershipOf: TypeAlias = Callable[["Holder"], Ownership]
@@ -76,7 +75,6 @@ class Holder:
         self,
         settings: HolderSettings,
         agent: StartAgent,
-        open_log: OpenLog,
         *,
         quality: HolderQuality,
         notices: SessionNotices | None = None,
@@ -88,7 +86,6 @@ class Holder:
         Args:
             settings: Its settings.
             agent: Makes its agent, which is started later.
-            open_log: Opens the log of a session.
             quality: Counts what happens.
             notices: What notifications are made from, if there are any.
             fleet: Returns the ownership of its sessions in a fleet, if it is in one.
@@ -97,7 +94,6 @@ class Holder:
         self._at_end = at_end
         self.settings = settings
         self.notices: SessionNotices | None = notices
-        self.open_log: OpenLog = open_log
         self.quality: HolderQuality = quality
         self.record: HolderRecord = HolderRecord(
             settings.record_folder,

@@ -35,6 +35,7 @@ from lastword.gateway.holder.hub import Hub
 from lastword.gateway.holder.quality import LogCounts
 from lastword.gateway.log import files
 from lastword.gateway.log.files import LogLock, LogOwnedError
+from lastword.gateway.log.session_log import session_log
 from lastword.gateway.log.store import LogUnavailableError
 from lastword.gateway.run_folder import make_private
 from lastword.gateway.viewing import access
@@ -56,7 +57,7 @@ if TYPE_CHECKING:
     from lastword.gateway.holder.recording import HolderRecord, SessionNotices
     from lastword.gateway.log.entries import Cursor, Gap
     from lastword.gateway.log.files import LogOwner
-    from lastword.gateway.log.store import Committed, Log, OpenLog
+    from lastword.gateway.log.store import Committed, Log
     from lastword.gateway.settings.values import HolderSettings
     from lastword.gateway.viewing.reader import Attachment, Reset, Viewer
     from lastword.outbox.own_reports import OwnReports
@@ -88,9 +89,6 @@ class SessionHolder(Protocol):
     """What a session needs of its holder."""
 
     settings: HolderSettings
-    open_log: OpenLog
-    """Opens the log at a path."""
-
     agent: HeldAgent
     conversation: OwnRequests
     """The holder's own requests to the agent."""
@@ -270,7 +268,7 @@ class HeldSession:
         try:
             path = cls.path(holder, session_id)
             fleet = holder.fleet
-            log = holder.open_log(path) if fleet is None else fleet.open_log(session_id, path)
+            log = session_log(path) if fleet is None else fleet.open_log(session_id, path)
         except LogUnavailableError:
             lock.release()
             raise

@@ -147,10 +147,6 @@ class Log(PulledLog, Protocol):
         ...
 
 
-OpenLog: TypeAlias = Callable[[str], Log]
-"""Opens the log at a path, creating it if needed; raises `LogUnavailableError`."""
-
-
 def new_epoch() -> str:
     """Return an epoch that no other log has."""
     return secrets.token_hex(6)
