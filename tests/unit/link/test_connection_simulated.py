@@ -410,3 +410,34 @@ def test_a_prompt_after_a_cancel_outlives_the_one_that_was_cancelled() -> None:
     wire.agent(update(sessionUpdate="state_update", state="running")).time(30)
     assert [answer["error"]["code"] for answer in wire.answers(2)] == [-32800]
     assert [told["state"] for told in wire.updates()][-1] == "running"
+
+
+def test_a_line_too_long_refuses_its_prompt_and_no_other_that_joined() -> None:
+    wire = second_version().client(prompt(2))
+    head = b'{"jsonrpc":"2.0","id":2,"result":{"messageId":"'
+    wire.carry_out(wire.core.receive_oversized(Side.AGENT, head, wire.now))
+    assert failure(wire, 2)["reason"] == "line_too_long"
+    wire.agent(chunk(), update(**IDLE, stopReason="end_turn"))
+    assert [told["state"] for told in wire.updates() if "state" in told] == ["running", "idle"]
+
+
+def test_a_users_sentence_holds_no_markup_of_the_agents() -> None:
+    wire = Wire().client(INITIALIZE, prompt())
+    wire.agent(update(sessionUpdate="agent_error", message="See [this](http://host/)"), result())
+    assert "[" not in failure(wire)["message"]
+
+
+def test_a_client_that_shows_raw_data_gets_none_on_other_requests_than_prompts() -> None:
+    wire = Wire().client(INITIALIZE | {"params": ZED})
+    wire.client(request(2, "session/new", cwd="/w", mcpServers=[])).eof(Side.AGENT)
+    assert wire.answers(2)[0]["error"].keys() == {"code", "message"}
+
+
+def test_a_prompt_is_answered_although_the_agent_reported_the_failure_itself() -> None:
+    typed = {"_meta": {"agent_error": {"version": 1}}}
+    wire = Wire().client(INITIALIZE | {"params": {"protocolVersion": 2, "capabilities": typed}})
+    wire.agent(reply(0, protocolVersion=2, capabilities=typed)).client(prompt())
+    wire.agent(update(sessionUpdate="state_update", state="running"))
+    wire.agent(update(sessionUpdate="_agent_error", message="it broke"))
+    wire.agent(update(**IDLE, stopReason="error")).time(2000)
+    assert len(wire.answers()) == 1
