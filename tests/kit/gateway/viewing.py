@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 TYPED = {"_meta": {"agent_error": {"version": 1, "retry": True}}}
 STOCK: dict[str, Any] = {}
 _LOGGER = logging.getLogger("a viewer")
-_LOGGER.disabled = True  # what befalls a client is not for a gateway in the same process
+_LOGGER.disabled = True  # a gateway in the same process keeps its own log
 
 
 def failure_of(answer: dict[str, Any]) -> dict[str, Any]:

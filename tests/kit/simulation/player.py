@@ -374,7 +374,7 @@ class Player:
         self._ends.carry_out(effects, *came)
 
     def _nobodys(self, effects: list[Effect]) -> None:
-        """What happens is no frame's."""
+        """Carry out what no frame has caused."""
         self._carry_out(effects)
         self.referee.nobodys_line(self._taken())
 

@@ -1,4 +1,4 @@
-"""Surroundings that nobody tidied: languages, directories, signals, variables."""
+"""Unusual surroundings: languages, directories, signals, environment variables."""
 
 from __future__ import annotations
 

@@ -314,7 +314,7 @@ def test_stopping_the_gateway_ends_the_turn_and_the_next_one_restores_the_sessio
     before = viewing(gateway)
     session, prompt = begun(gateway, before)
     before.find(lambda frame: "One." in str(frame))
-    gateway.reload()  # which is no death of a process
+    gateway.reload()  # does not count as a crash
     assert gateway.tell("stop").returncode == 0
     assert before.closed()[0] == 1012
     assert gateway.front.wait(FUSE_SECONDS) == 0

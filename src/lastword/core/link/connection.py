@@ -192,7 +192,7 @@ class Connection:
         verdict = cause or failures.hung_up(link)
         effects: list[Effect] = []
         if any(turn.waits_for_look(link.now) for turn in link.open_turns()):
-            # Its answer came before the end, so that the end cannot be why it failed, if it did.
+            # The agent answered before it ended, so its end is not the cause of a failure.
             effects += clocks.looked(link)
         error = link.pop_withheld_error()
         if error is not None:
