@@ -163,10 +163,10 @@ def totals(measured: Measured) -> str:
     bad = [one for one in turns if one.is_bad and one not in lost]
     return (
         textwrap.fill(
-            f"Of {len(turns)} turns {len(bad)} were left without an answer, or their session or "
-            f"connection without a next turn; {len(lost)} answers were lost in clients whose SDK "
-            'does not take the `stopReason: "error"` that they were sent, and that by consent or '
-            "by configuration only.",
+            f"Of {len(turns)} turns, {len(bad)} went unanswered or left a session or connection "
+            f"that takes no further turn. {len(lost)} answers were lost in clients whose SDK "
+            'rejects `stopReason: "error"`, which was sent only because the client or the '
+            "configuration asked for it.",
             100,
         )
         + "\n"

@@ -55,6 +55,13 @@ def require_rust(program: str = "interop-client") -> list[str]:
     return [str(_require_rust() / "debug" / program)]
 
 
+def require_rust_remote() -> list[str]:
+    """Return the command of the client over a network, or skip (fail in CI)."""
+    program = require_rust("remote")
+    or_skip(lambda: cargo_build("--features", "remote", "--bin", "remote"))
+    return program
+
+
 def require_crate_tests() -> list[str]:
     """Return the command that runs the tests of the crate, or skip (fail in CI)."""
     cargo = tool("cargo", "--version", CARGO_MINIMUM)
@@ -119,9 +126,14 @@ def build_rust() -> None:
     cargo = tool("cargo", "--version", CARGO_MINIMUM)
     lock = (RUST / "crates.lock").read_text()
     (RUST / "Cargo.lock").write_text(CHECKSUM_LINE.sub(_source_line(cargo, lock), lock))
-    # Unoptimised, which builds sooner: the client only waits.
-    command = [cargo, "build", "--locked", "--quiet", "--target-dir", str(RUST / BUILT)]
-    run(command, "Building the client in Rust", RUST)
+    cargo_build()
+
+
+def cargo_build(*options: str) -> None:
+    """Build unoptimised, which takes less time: a client only waits."""
+    cargo = tool("cargo", "--version", CARGO_MINIMUM)
+    command = [cargo, "build", "--locked", "--quiet", "--target-dir", str(RUST / BUILT), *options]
+    run(command, "Building the clients in Rust", RUST)
 
 
 def _source_line(cargo: str, lock: str) -> str:

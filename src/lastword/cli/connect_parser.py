@@ -42,8 +42,8 @@ OPTIONS = (
     Setting(
         "ssh",
         "text",
-        "go through `ssh HOST`, to the URL as HOST sees it; a new connection of ssh for each "
-        "connection to the gateway",
+        "go through `ssh HOST`, to the URL as HOST sees it; each connection to the gateway uses an "
+        "ssh connection of its own",
         metavar="HOST",
         note="none; with it, URL is http://127.0.0.1:7780 unless given",
     ),

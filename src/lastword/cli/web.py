@@ -310,7 +310,7 @@ class _Request(BaseHTTPRequestHandler):
 
 
 _NO_COOKIE = (
-    "This link has been followed already, or is of another `lastword log --web`.\n"
+    "This link has already been used, or belongs to another `lastword log --web`.\n"
     "Type `lastword log --web` again for a new one."
 )
 

@@ -186,18 +186,25 @@ def _made(path: str) -> tuple[sqlite3.Connection, File | None]:
     try:
         make_folder(folder)
         with _locked(folder, shared=True):
-            # Created here, so that nobody else can ever read it; SQLite's other files get its
-            # rights.
-            make_private(path)
-            return _opened(path, _for_writing), file_of(path)
+            if os.path.exists(path) and os.path.getsize(path):
+                return _private(path)
+        # SQLite does not wait for a change to WAL: one process creates the store, the others wait.
+        with _locked(folder, shared=False):
+            return _private(path)
     except OSError as error:
         why = (error.strerror or "failed").lower()
         raise StoreError(f"{path} cannot be written ({why})") from error
 
 
+def _private(path: str) -> tuple[sqlite3.Connection, File | None]:
+    # Created here, so that nobody else can ever read it; SQLite's other files get its rights.
+    make_private(path)
+    return _opened(path, _for_writing), file_of(path)
+
+
 @contextmanager
 def _locked(folder: str, *, shared: bool) -> Iterator[None]:
-    """Lock a folder: a store's files are set aside together, while nobody opens them."""
+    """Lock a folder: a store is created and set aside while nobody opens it."""
     number = files.open_folder_lock(folder)
     try:
         with suppress(OSError):  # a disk without such locks

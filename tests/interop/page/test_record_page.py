@@ -108,7 +108,7 @@ def test_the_record_is_read_live_and_its_link_works_once(browser: Browser, tmp_p
             holds_for_all(tab, "record-session")
         other = browser.tab()
         assert other.do("goto", served.link) == 401
-        other.see("This link has been followed already")
+        other.see("This link has already been used")
         assert served.stop()[0] == 0
         tab.see("is no longer running")
 

@@ -56,7 +56,7 @@ def python() -> list[str]:
 SDKS: dict[str, Callable[[], list[str]]] = {
     "typescript": typescript,
     "python": python,
-    "rust": lambda: toolchain_native.require_rust("remote"),
+    "rust": toolchain_native.require_rust_remote,
     "kotlin": lambda: toolchain_native.require_kotlin("Remote"),
 }
 CLIENTS = [

@@ -6,6 +6,7 @@ import os
 import random
 import sqlite3
 import stat
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, suppress
 from typing import TYPE_CHECKING
 from unittest.mock import Mock
@@ -43,6 +44,14 @@ def test_a_store_behind_a_link_to_nothing_is_made_for_its_user_alone(tmp_path: P
     (tmp_path / "record.db").symlink_to(tmp_path / "elsewhere.db")
     store.open_for_writing(str(tmp_path / "record.db"))[0].close()
     assert stat.S_IMODE((tmp_path / "elsewhere.db").stat().st_mode) == 0o600
+
+
+def test_a_store_that_many_create_at_once_is_usable_by_each(tmp_path: Path) -> None:
+    def create(number: int) -> None:
+        store.open_for_writing(str(tmp_path / str(number // 8) / "record.db"))[0].close()
+
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(create, range(320)))
 
 
 def unread(folder: Path, turns: int, run: str = "01RUNA") -> str:
