@@ -141,11 +141,12 @@ def prepare(db: sqlite3.Connection, path: str) -> None:
     Raises:
         StoreError: It is another program's database, or that of a newer lastword.
     """
-    (version,) = db.execute("PRAGMA user_version").fetchone()
+    # Tables first: whoever creates them at this moment has then named their owner, too.
+    (tables,) = db.execute("SELECT count(*) FROM sqlite_master").fetchone()
     (owner,) = db.execute("PRAGMA application_id").fetchone()
+    (version,) = db.execute("PRAGMA user_version").fetchone()
     if version == VERSION and owner == APPLICATION_ID:
         return
-    (tables,) = db.execute("SELECT count(*) FROM sqlite_master").fetchone()
     if owner != APPLICATION_ID and tables:
         raise StoreError(f"{path} is a database of something else; name another folder")
     if version > VERSION:

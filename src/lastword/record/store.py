@@ -132,9 +132,10 @@ def version_of(connection: sqlite3.Connection) -> int:
         StoreError: as `bring_up_to_date`.
         sqlite3.Error: as `bring_up_to_date`.
     """
-    (version,) = connection.execute("PRAGMA user_version").fetchone()
-    (owner,) = connection.execute("PRAGMA application_id").fetchone()
+    # Tables first: whoever creates them at this moment has then named their owner, too.
     (tables,) = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
+    (owner,) = connection.execute("PRAGMA application_id").fetchone()
+    (version,) = connection.execute("PRAGMA user_version").fetchone()
     if owner != APPLICATION_ID and (tables or version):
         raise StoreError("it is a database of something else; name another folder")
     if version > VERSION:
