@@ -107,7 +107,8 @@ async def _prepare(broker: Broker, records: Records, replicas: int) -> FormatRec
     """Do the same once.
 
     Raises:
-        OutcomeUnknownError: Something is not answered; for example, no leader is elected yet.
+        OutcomeUnknownError: Something is not answered; for example, no leader is elected yet, or
+            this server does not know a stream that another one has just made.
         FleetError: As above.
     """
     try:
@@ -145,7 +146,7 @@ async def _prepare(broker: Broker, records: Records, replicas: int) -> FormatRec
                 raise RefusedError(0, violation) from None
         return await _format(broker, records)
     except RefusedError as error:
-        if error.code == NO_LEADER:
+        if error.code in (NO_LEADER, NO_STREAM):  # this server learns of it in a moment
             raise OutcomeUnknownError(str(error)) from None
         if "permissions violation" in str(error):
             raise FleetError(
