@@ -273,7 +273,7 @@ SAID: list[Any] = [
         unconfirmed(Kind.AGENT_EXITED),
         "The agent's process ended before it had confirmed that; lastword",
     ),
-    (unconfirmed(Kind.CLIENT_GONE), "The client had gone, so nobody received an answer."),
+    (unconfirmed(Kind.CLIENT_GONE), "The client had gone: nobody got an answer."),
     (
         ends(Told().tool("edit")(Kind.CANCEL, by="user"), None),
         "may do twice what a tool has done",
@@ -416,7 +416,7 @@ def test_a_gateways_process_that_ends_is_not_called_the_client() -> None:
     end = Told()(Kind.ANSWER, after=3.0, stop_reason="cancelled", by="lastword").entries[-1]
     told = summarise(held(end))
     assert told.text.startswith("The gateway that held the session ended, and the turn")
-    assert "nobody received" not in told.text
+    assert "nobody got" not in told.text
 
 
 def test_a_viewer_that_comes_later_makes_no_turn_longer() -> None:

@@ -265,7 +265,7 @@ def _without_error(story: TurnHistory) -> tuple[list[str], str]:
     who_answered = fault = action = ""
     is_ours = (story.answer or {}).get("by") == By.LASTWORD.value
     if is_ours and left:
-        who_answered = "" if story.in_gateway else "The client had gone, so nobody received an answer."
+        who_answered = "" if story.in_gateway else "The client had gone: nobody got an answer."
     elif is_ours and story.exited is not None:
         who_answered = (
             "The agent's process ended before it had confirmed that; lastword answered for it."

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import time
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, cast
-
-import pytest
 
 from lastword.gateway.fleet import start
 from lastword.gateway.fleet.errors import FencedError, RefusedError
@@ -14,6 +11,8 @@ from lastword.gateway.fleet.records import FormatRecord
 from tests.kit.patience import fused
 
 if TYPE_CHECKING:
+    import pytest
+
     from lastword.gateway.fleet.broker import Broker
     from lastword.gateway.fleet.records import Records
 
@@ -28,17 +27,14 @@ class LateServer:
     def __init__(self) -> None:
         self.looks = 0
 
-    async def call(self, api: str, config: Any = None, **_: Any) -> dict[str, Any]:
+    async def call(self, api: str, _config: Any = None, **_: Any) -> dict[str, Any]:
         if api == f"STREAM.CREATE.{NAME}":
             raise RefusedError(start.NAME_IN_USE, "stream name already in use")
         if api == f"STREAM.INFO.{NAME}":
             self.looks += 1
             if self.looks < 4:
                 raise RefusedError(start.NO_STREAM, "stream not found")
-        return {
-            "config": start._configs(1)[0],
-            "ts": datetime.fromtimestamp(time.time(), UTC).isoformat(),
-        }
+        return {"config": start._configs(1)[0], "ts": datetime.now(UTC).isoformat()}
 
     async def publish(self, _subject: str) -> None: ...
 
