@@ -28,6 +28,7 @@ from lastword.kit.check.run import (
     reason_for,
 )
 from lastword.kit.check.stage import WaitLimits
+from lastword.platform.files import write_whole
 from lastword.quirks.setup import PRESETS
 
 if TYPE_CHECKING:
@@ -343,11 +344,11 @@ def _check(
         show_summary(page, rows, seconds, reasons)
         sys.stdout.write(page.drain())
     if options.junit:
-        run.write_whole(options.junit, run.junit(settings.command, rows, seconds, reasons))
+        write_whole(options.junit, run.junit(settings.command, rows, seconds, reasons), mode=0o666)
     if options.sarif:
-        run.write_whole(options.sarif, run.sarif(settings.command, rows, reasons))
+        write_whole(options.sarif, run.sarif(settings.command, rows, reasons), mode=0o666)
     if options.badge:
-        run.write_whole(options.badge, run.badge(rows, reasons))
+        write_whole(options.badge, run.badge(rows, reasons), mode=0o666)
     if options.fail_on == "never":
         return 0
     verdicts = {finding.verdict for _, finding in rows}

@@ -26,7 +26,7 @@ from lastword.notify.http import FINISH_SECONDS, NotificationOutbox
 from lastword.outbox.post import CollectorAnswer, post
 from lastword.outbox.report import ReportTarget
 from lastword.outbox.sender import POST_SECONDS, ItemSender
-from lastword.platform.files import CREATE, lock
+from lastword.platform.files import CREATE, lock, write_whole
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -349,7 +349,7 @@ class Subscriptions:
                     if not os.path.exists(self._key_path):
                         fresh = Vapid02()
                         fresh.generate_keys()
-                        _replace(self._key_path, fresh.private_pem())
+                        write_whole(self._key_path, fresh.private_pem())
             with open(self._key_path, "rb") as file:
                 return Vapid02.from_pem(file.read())
         except OSError as error:
@@ -366,7 +366,7 @@ class Subscriptions:
         """
         try:
             with self._locked():
-                _replace(self._key_path, private_pem)
+                write_whole(self._key_path, private_pem)
         except OSError as error:
             raise _unusable(self._key_path, error) from error
 
@@ -391,7 +391,7 @@ class Subscriptions:
                 current = self.all()
                 rest = change(current)
                 if rest != current:
-                    _replace(self.path, msgspec.json.encode(rest))
+                    write_whole(self.path, msgspec.json.encode(rest))
         except OSError as error:
             raise _unusable(self.path, error) from error
 
@@ -419,17 +419,6 @@ def _bounded(subscriptions: list[PushSubscription]) -> list[PushSubscription]:
         return subscriptions
     gone = next((each for each in alike if each.login == new.login), alike[0])
     return [each for each in subscriptions if each is not gone]
-
-
-def _replace(path: str, content: bytes) -> None:
-    """Write a file atomically; the caller holds the lock."""
-    draft = f"{path}.new"
-    number = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-    with os.fdopen(number, "wb") as file:
-        file.write(content)
-        file.flush()
-        os.fsync(file.fileno())
-    os.replace(draft, path)
 
 
 def _unusable(path: str, error: OSError) -> StoreError:

@@ -6,6 +6,7 @@ any file. On Windows only the user can read their profile.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 
@@ -114,6 +115,36 @@ def restrict(fd: int) -> None:
     """
     if sys.platform != "win32":
         os.fchmod(fd, 0o600)
+
+
+def write_whole(path: str, data: bytes, *, mode: int = 0o600, create: bool = False) -> None:
+    """Write a file in one step: others see what was there or all of the new content.
+
+    Args:
+        path: Its path.
+        data: Its new content.
+        mode: Its mode, less what the umask removes.
+        create: Whether a file that is already there stays as it is.
+
+    Raises:
+        OSError: It cannot be written; what was there is unchanged.
+    """
+    draft, is_kept = f"{path}.{os.urandom(8).hex()}", False
+    fd = os.open(draft, os.O_WRONLY | os.O_EXCL | CREATE, mode)
+    try:
+        with open(fd, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(fd)
+        if create:
+            with contextlib.suppress(OSError):  # it is there, or its disk has no links
+                os.link(draft, path)  # unlike a rename, it never replaces another's file
+            is_kept = os.path.lexists(path)
+        if not is_kept:
+            os.replace(draft, path)
+    finally:
+        with contextlib.suppress(FileNotFoundError):  # renamed
+            os.unlink(draft)
 
 
 def is_running(pid: int) -> bool:

@@ -13,7 +13,6 @@ import re
 import shlex
 import subprocess
 import sys
-import tempfile
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING
@@ -21,6 +20,7 @@ from typing import TYPE_CHECKING
 from lastword._installation import command_for, lasting_commands
 from lastword.cli.setup.programs import home_of
 from lastword.gateway.connecting import ssh
+from lastword.platform.files import write_whole
 from lastword.record.paths import state_folder
 
 if TYPE_CHECKING:
@@ -243,14 +243,7 @@ def save_token(remote: Remote, environment: Mapping[str, str]) -> None:
     folder = os.path.dirname(path)
     try:
         os.makedirs(folder, mode=0o700, exist_ok=True)
-        descriptor, draft = tempfile.mkstemp(dir=folder)  # readable by this user alone
-        try:
-            with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-                file.write(f"{token}\n")
-            os.replace(draft, path)
-        except OSError:
-            os.unlink(draft)
-            raise
+        write_whole(path, f"{token}\n".encode())
     except OSError as error:
         why = (error.strerror or "failed").lower()
         raise RemoteError(f"the token cannot be saved in {path}: {why}") from None

@@ -7,7 +7,6 @@ the command knows them. The file may hold a password, as the folder is for its u
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import os
 from typing import TYPE_CHECKING
 
@@ -19,6 +18,7 @@ from lastword.gateway.fleet.key import FleetKey
 from lastword.gateway.fleet.services import FleetServices
 from lastword.gateway.fleet.start import ALL_STREAMS
 from lastword.gateway.settings.values import FleetSettings
+from lastword.platform.files import write_whole
 
 if TYPE_CHECKING:
     from lastword.gateway.fleet.broker import Broker
@@ -81,11 +81,7 @@ def store_settings(run_folder: str, settings: FleetSettings) -> None:
     """
     path = os.path.join(run_folder, NAME)
     try:
-        with contextlib.suppress(FileNotFoundError):
-            os.unlink(path)
-        made = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
-        with os.fdopen(made, "wb") as file:
-            file.write(msgspec.json.encode(settings))
+        write_whole(path, msgspec.json.encode(settings))
     except OSError as error:
         reason = (error.strerror or "failed").lower()
         raise FleetError(f"{path} cannot be written ({reason})") from None

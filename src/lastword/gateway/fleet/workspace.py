@@ -6,11 +6,11 @@ Owns a file in the root with a random text. Nodes that are configured to share t
 
 from __future__ import annotations
 
-import contextlib
 import os
 import secrets
 
 from lastword.gateway.fleet.errors import FleetError
+from lastword.platform.files import write_whole
 
 FILE = ".lastword-workspace"
 NONCE_BYTES = 16
@@ -34,17 +34,8 @@ def workspace_of(workspace_id: str, root: str) -> str:
     path = os.path.join(root, FILE)
     try:
         if not os.path.exists(path):
-            # Linked once it is complete, so that other nodes never read a part of it.
-            nonce = secrets.token_hex(NONCE_BYTES)
-            made = f"{path}.{nonce}"
-            try:
-                with open(os.open(made, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o644), "w") as file:
-                    file.write(nonce)
-                with contextlib.suppress(FileExistsError):
-                    os.link(made, path)
-            finally:
-                with contextlib.suppress(FileNotFoundError):
-                    os.unlink(made)
+            text = secrets.token_hex(NONCE_BYTES).encode()
+            write_whole(path, text, mode=0o644, create=True)
         with open(path, encoding="ascii") as file:
             nonce = file.read(2 * NONCE_BYTES)
     except (OSError, ValueError) as error:

@@ -13,6 +13,7 @@ import tempfile
 
 from lastword.errors import StoreError
 from lastword.gateway.run_folder import pid_of
+from lastword.platform.files import write_whole
 
 MAX_RUN_FOLDER_BYTES = 64
 """A Unix socket's path has 107 bytes at most on Linux, 103 on macOS; a name in it has 37."""
@@ -43,10 +44,7 @@ def note_fleet_key(folder: str, key_file: str) -> None:
             with contextlib.suppress(FileNotFoundError):
                 os.unlink(path)
             return
-        number = os.open(f"{path}.new", os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-        with open(number, "w", encoding="utf-8") as file:
-            file.write(os.path.abspath(key_file))
-        os.replace(f"{path}.new", path)
+        write_whole(path, os.path.abspath(key_file).encode())
     except OSError as error:
         reason = (error.strerror or "failed").lower()
         raise StoreError(f"{path} cannot be written ({reason})") from error

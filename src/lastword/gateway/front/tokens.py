@@ -33,6 +33,7 @@ from lastword.errors import StoreError
 from lastword.gateway.run_folder import make_private
 from lastword.gateway.viewing.access import AnswerCode
 from lastword.gateway.viewing.reader import Role
+from lastword.platform.files import write_whole
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -122,14 +123,8 @@ class Keeper:
         path = os.path.join(folder, KEY_NAME)
         try:
             make_private(folder)
-            try:
-                made = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
-            except FileExistsError:
-                pass
-            else:
-                os.fchmod(made, 0o600)  # whatever the umask
-                with os.fdopen(made, "wb") as file:
-                    file.write(secrets.token_bytes(KEY_BYTES))
+            if not os.path.exists(path):
+                write_whole(path, secrets.token_bytes(KEY_BYTES), create=True)
             with open(path, "rb") as file:
                 key = file.read()
         except OSError as error:

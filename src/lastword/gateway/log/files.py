@@ -18,6 +18,7 @@ import time
 import msgspec
 
 from lastword.errors import StoreError
+from lastword.platform.files import write_whole
 
 ENDING = ".db"
 JOURNAL = "-wal"
@@ -55,10 +56,7 @@ def mark_waiting(path: str, run_folder: str) -> None:
     """
     mark = path + WAITING
     with contextlib.suppress(OSError):
-        number = os.open(f"{mark}.new", os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-        with open(number, "w", encoding="utf-8") as file:
-            file.write(run_folder)
-        os.replace(f"{mark}.new", mark)
+        write_whole(mark, run_folder.encode())
 
 
 def unmark_waiting(path: str) -> None:

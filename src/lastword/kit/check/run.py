@@ -10,12 +10,10 @@ import difflib
 import json
 import os
 import re
-import tempfile
 import time
 import tomllib
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from threading import Semaphore
 from typing import TYPE_CHECKING, Any, Self
 from xml.etree import ElementTree as ET
@@ -31,6 +29,7 @@ from lastword.kit.check.stage import WaitLimits
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from pathlib import Path
 
     from lastword.kit.check.hooks import Hooks
     from lastword.kit.peer import StrictClient
@@ -446,25 +445,6 @@ def _add(case: ET.Element, tag: str, message: str, text: str = "") -> None:
 
 def _clean(text: str) -> str:
     return printable(_NO_XML.sub("�", text))
-
-
-def write_whole(path: Path, data: bytes) -> None:
-    """Write a file atomically.
-
-    Raises:
-        OSError: It cannot be written; an existing file is unchanged.
-    """
-    fd, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    try:
-        with os.fdopen(fd, "wb") as file:
-            file.write(data)
-        umask = os.umask(0)
-        os.umask(umask)
-        Path(name).chmod(0o666 & ~umask)
-        Path(name).replace(path)
-    except OSError:
-        Path(name).unlink(missing_ok=True)
-        raise
 
 
 _SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
