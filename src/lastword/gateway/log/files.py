@@ -93,7 +93,7 @@ def changed_at(path: str) -> float:
 
 def delete(path: str) -> None:
     """Delete a log's files, except its lock."""
-    for companion in (*COMPANIONS, WAITING, f"{WAITING}.new"):
+    for companion in (*COMPANIONS, WAITING):
         with contextlib.suppress(OSError):
             os.unlink(path + companion)
 
