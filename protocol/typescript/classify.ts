@@ -68,7 +68,10 @@ const bareName = (name: string): string => name.toLowerCase().replace(/[^a-z0-9]
 export function redact(text: string): string {
   let clean =
     text.length > MAX_TEXT ? `${text.slice(0, MAX_TEXT).replace(/\S*$/, "")} (cut)` : text;
-  for (const [shape, replacement] of tables.SHAPES) clean = clean.replace(shape, replacement);
+  const folded = clean.toLowerCase();
+  for (const [shape, replacement, hints] of tables.SHAPES)
+    if (!hints.length || hints.some((hint) => folded.includes(hint)))
+      clean = clean.replace(shape, replacement);
   return clean;
 }
 

@@ -36,7 +36,10 @@ IN_PROSE = (
     *(ErrorType.CONTEXT_OVERFLOW, ErrorType.CONTENT_FILTER),
     *(ErrorType.BUDGET, ErrorType.RATE_LIMIT),
 )
-NOT_JAVASCRIPT = re.compile(r"[*+?}]\+|\(\?-?i")
+POSSESSIVE = re.compile(r"(?<!\\)([*+?}])\+")
+PARTS = re.compile(r"\(\?-?i:|\\.|\[(?:\\.|[^\]\\])*\]|\{[\d,]*\}|\(\?(?:<?[=!]|:)|.")
+"""Of a pattern: flags for a group, an escape, a class, a number of times, a group, a character."""
+
 BACKSLASH = "\\"
 OUTSIDE = (ErrorType.AGENT_CRASH, ErrorType.STDERR_OVERFLOW)
 """Types of a process that ends, whose reasons a guard inside it never gives."""
@@ -83,7 +86,7 @@ TYPES = {
     "MOMENT_TEXT": "RegExp",
     "SECRET_NAMES": "readonly string[]",
     "SECRET_ENDINGS": "readonly string[]",
-    "SHAPES": "readonly (readonly [RegExp, string])[]",
+    "SHAPES": "readonly (readonly [RegExp, string, readonly string[]])[]",
 }
 
 
@@ -201,24 +204,51 @@ def _reasons(kind: ErrorType) -> dict[str, dict[str, str]]:
 
 
 def _shapes() -> Source:
-    """Return the shapes that JavaScript's patterns can express, in their order."""
+    """Return the shapes in JavaScript's patterns, in their order, each with its hints."""
+    bare = r"[^\s\"'\\,;&}<>()]"
     name = rf"(\b{shapes.CREDENTIAL_NAME}{shapes.SEPARATOR}){shapes.NEW}(?!\$|process\.env)"
     variable = rf"(\b{shapes.VARIABLE}[\"']?\s?=\s?[\"']?){shapes.NEW}"
     variable += r"(?!\$|true|false|null|\d{1,6}\b)"
     named = [
-        (rf"{name}[^\s\"'\\,;&}}<>()]{{6,}}", rf"\1{shapes.REDACTED}", re.IGNORECASE),
-        (rf"{variable}[^\s\"'\\,;&}}<>]{{4,}}", rf"\1{shapes.REDACTED}", 0),
+        (name + shapes.value_of(6, bare), rf"\1{shapes.REDACTED}", re.IGNORECASE),
+        (variable + shapes.value_of(4, bare), rf"\1{shapes.REDACTED}", 0),
     ]
-    given = [
-        (s.source, s.replacement, s.flags)
-        for s in (*shapes.CARRIERS, *shapes.SHAPES, *shapes.KEY_SHAPES)
-        if not NOT_JAVASCRIPT.search(s.source)
-    ]
+    given = (*shapes.CARRIERS, *shapes.SHAPES, *shapes.KEY_SHAPES)
+    given += (*shapes.SERVICE_KEYS, *shapes.ASSIGNED_SHAPES)
+    every = [shapes.Shape("named", (), *each) for each in named]
     rows = ""
-    for source, replacement, flags in (*given, *named):
-        pattern = f"/{_slashed(source)}/{'gi' if flags & re.IGNORECASE else 'g'}"
-        rows += f"  [{pattern}, {json.dumps(replacement.replace(BACKSLASH, '$'))}],\n"
+    for s in (*given, *every):
+        replacement = json.dumps(s.replacement.replace(BACKSLASH, "$"))
+        rows += f"  [{_javascript(s.source, s.flags)}, {replacement}, {json.dumps(s.hints)}],\n"
     return Source(f"[\n{rows}]")
+
+
+def _javascript(source: str, flags: int) -> str:
+    """Return a pattern as JavaScript has it.
+
+    It has no flags for a group: their letters are written in both cases. Possessive repeats become
+    ordinary ones; a text of the guard's is short.
+    """
+    source = POSSESSIVE.sub(r"\1", source)
+    if "(?i:" not in source and "(?-i:" not in source:
+        return f"/{_slashed(source)}/{'gi' if flags & re.IGNORECASE else 'g'}"
+    made, folded = "", [bool(flags & re.IGNORECASE)]
+    for part in PARTS.findall(source):
+        if part.startswith("("):
+            has_flags = part.endswith("i:")
+            folded.append("-" not in part if has_flags else folded[-1])
+            made += "(?:" if has_flags else part
+        else:
+            made += _in_both_cases(part) if folded[-1] else part
+            folded = folded[:-1] if part == ")" else folded
+    return f"/{_slashed(made)}/g"
+
+
+def _in_both_cases(part: str) -> str:
+    if part.startswith("["):
+        both = r"[a-z]-[a-z]|(?<!\\)[A-Za-z]"
+        return re.sub(both, lambda found: found[0].lower() + found[0].upper(), part)
+    return f"[{part.upper()}{part.lower()}]" if part.isalpha() else part
 
 
 def _slashed(source: str) -> str:

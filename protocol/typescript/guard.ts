@@ -74,8 +74,8 @@ function guarded(handler: Call): Call {
 
 /** What to throw instead, so that the SDK sends the typed error: it sends a message of JSON as data. */
 function carried(thrown: unknown, signal: AbortSignal | undefined): unknown {
-  const { name, toErrorResponse, cause } = Object(thrown) as Record<string, unknown>;
-  if (signal?.aborted && name === "AbortError") return thrown;
+  const { toErrorResponse, cause } = Object(thrown) as Record<string, unknown>;
+  if (signal?.aborted) return thrown; // the turn has its end already
   console.error(redact(String((thrown as Error | undefined)?.stack ?? thrown)));
   if (typeof toErrorResponse !== "function") return new Error(JSON.stringify(errorOf(thrown).data));
   // The SDK's own error keeps its code and words; its cause says more about the model's failure.
@@ -100,9 +100,15 @@ export function guardStream(stream: Stream, options: GuardOptions = {}): Stream 
     written.catch(() => {}); // the client has left; its reader ends too
   };
   const toAgent = (message: unknown): void => {
-    if (isOpen) incoming.enqueue(message);
+    if (!isOpen) return;
+    incoming.enqueue(message);
+    if (!isMessage(message) || message["method"] !== "session/cancel") return;
+    // The SDK aborts a handler's signal only if its request is cancelled.
+    for (const requestId of core.promptsOf(message["params"]))
+      incoming.enqueue({ jsonrpc: "2.0", method: "$/cancel_request", params: { requestId } });
   };
-  const core = new GuardCore(options, toClient, toAgent);
+  const warn = (text: string): void => console.error(`lastword: ${text}`);
+  const core = new GuardCore(options, toClient, toAgent, warn);
 
   const rearm = (): void => {
     clearTimeout(timer);
@@ -119,7 +125,7 @@ export function guardStream(stream: Stream, options: GuardOptions = {}): Stream 
     try {
       run();
     } catch (fault) {
-      console.error("lastword: the guard failed, and lets this message pass.", fault);
+      warn(`the guard failed, and lets this message pass: ${String(fault)}`);
       otherwise?.();
     }
     rearm();

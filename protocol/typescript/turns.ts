@@ -125,6 +125,7 @@ export class GuardCore {
   readonly #questions = new Map<Id, Session>();
   readonly #toClient: (message: Message) => void;
   readonly #toAgent: (message: Message) => void;
+  readonly #warn: (text: string) => void;
   #initialize: Id | undefined;
   #client = { typed: false, stopReason: false, retry: false, notices: false, name: "" };
   #version = 1;
@@ -134,10 +135,18 @@ export class GuardCore {
     options: GuardOptions,
     toClient: (message: Message) => void,
     toAgent: (message: Message) => void,
+    warn: (text: string) => void = () => {},
   ) {
     this.#options = { ...DEFAULTS, ...options };
     this.#toClient = toClient;
     this.#toAgent = toAgent;
+    this.#warn = warn;
+  }
+
+  /** The open prompts of the session that the params of a message name. */
+  promptsOf(params: unknown): Id[] {
+    const session = this.#sessions.get(String(object(params)["sessionId"]));
+    return session?.turns.flatMap((turn) => turn.ids) ?? [];
   }
 
   // --- what the client sends ---
@@ -441,6 +450,7 @@ export class GuardCore {
       return this.#fail(turn, failureOf(own), undefined, own);
     if (!STOP_REASONS.includes(String(reason))) {
       const type = reason === "error" ? "unknown" : "protocol_error";
+      this.#warn(`the handler returned an unknown stop reason: ${String(reason)}`);
       return this.#fail(turn, turn.hint ?? { type, retryable: false });
     }
     if (reason === "cancelled" && !turn.cancelled && !turn.asked && !turn.lenient) {
@@ -583,6 +593,7 @@ export class GuardCore {
     if (turn.held) {
       if (turn.held.until > now) return;
       turn.held = undefined;
+      this.#warn("the handler returned without having shown anything; throw what went wrong");
       return this.#fail(turn, hint ?? { ...UNKNOWN, reason: "silent_success" });
     }
     if (this.#warningAt(turn) <= now) {
@@ -594,6 +605,8 @@ export class GuardCore {
     }
     if (turn.ends === undefined) {
       if (this.#silentAt(turn) > now) return;
+      const seconds = Math.round((now - turn.active) / 1000);
+      this.#warn(`the handler has shown nothing for ${seconds} s; the turn ends as a failure`);
       // Stopped like by its user, but it fails, whatever the handler answers.
       turn.stopping = hint ? { ...hint, reason: "retries_pending" } : STALLED;
       turn.ends = now + this.#options.cancelGraceSeconds * 1000;

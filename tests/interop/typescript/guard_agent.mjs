@@ -24,7 +24,7 @@ const failure = (statusCode, message, responseHeaders = {}) =>
 let cancelled;
 const wait = () => new Promise((_, fail) => (cancelled = () => fail(failure(500, "Aborted"))));
 
-async function turn({ params, client }) {
+async function turn({ params, client, signal }) {
   const { sessionId } = params;
   const show = (update) => client.notify(sdk.methods.client.session.update, { sessionId, update });
   const say = (text) =>
@@ -43,6 +43,11 @@ async function turn({ params, client }) {
     case "wait":
       await say("Wait.");
       return wait();
+    case "signal":
+      await say("Wait.");
+      return new Promise((_, fail) =>
+        signal.addEventListener("abort", () => fail(failure(500, "Aborted"))),
+      );
     case "ignore":
       return new Promise(() => {});
     case "refuse":

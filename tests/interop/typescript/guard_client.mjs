@@ -49,7 +49,7 @@ for await (const line of createInterface({ input: process.stdin })) {
     ({ code, message, data }) => ({ error: { code, message, data } }),
   );
   if (cancel) {
-    if (prompt === "wait")
+    if (prompt === "wait" || prompt === "signal")
       await until((one) => one.params?.update?.sessionUpdate === "agent_message_chunk");
     await agent.notify(methods.agent.session.cancel, { sessionId });
   }

@@ -32,9 +32,9 @@ LEFT_TO_THE_SIDECAR = {
     "v2-speaker-passes": "an agent that writes the extension's frames itself",
 }
 MAX_LINES = {
-    "guard.ts": 210,
-    "turns.ts": 640,
-    "classify.ts": 480,
+    "guard.ts": 215,
+    "turns.ts": 650,
+    "classify.ts": 485,
     "ladder.ts": 140,
     "waits.ts": 110,
 }
@@ -193,6 +193,7 @@ TURNS: tuple[tuple[str, str], ...] = (
     ("key", "auth"),
     ("silent", "unknown"),
     ("wait", "cancelled"),
+    ("signal", "cancelled"),  # in version 2 the request of a prompt has its answer before the work
     ("tool", "provider_unavailable"),
     ("retry", ""),
     ("refuse", "invalid_request"),
@@ -203,15 +204,17 @@ TURNS: tuple[tuple[str, str], ...] = (
 
 @pytest.mark.parametrize("version", ["1", "2"])
 def test_over_pipes_each_turn_of_the_official_sdk_ends_once(package: Path, version: str) -> None:
+    played = [turn for turn in TURNS if version == "1" or turn[0] != "signal"]
     lines = [
-        json.dumps({"prompt": prompt, "cancel": end == "cancelled"}) + "\n" for prompt, end in TURNS
+        json.dumps({"prompt": prompt, "cancel": end == "cancelled"}) + "\n"
+        for prompt, end in played
     ]
     asked = json.dumps({"agent_error": {"version": 1, "retry": True}})
     agent = (HERE / "guard_agent.mjs", package, version)
     out = node(HERE / "guard_client.mjs", package, version, asked, *agent, stdin="".join(lines))
     assert KEY not in out
     turns: list[dict[str, Any]] = [json.loads(line) for line in out.splitlines()]
-    for (prompt, end), turn in zip(TURNS, turns, strict=True):
+    for (prompt, end), turn in zip(played, turns, strict=True):
         kinds = [update["sessionUpdate"].removeprefix("_") for update in turn["updates"]]
         final = turn["updates"][-1] if version == "2" else turn.get("result", {})
         typed = turn["typed"]
@@ -222,7 +225,8 @@ def test_over_pipes_each_turn_of_the_official_sdk_ends_once(package: Path, versi
         else:
             assert typed["type"] == end, prompt
             assert version == "1" or final["stopReason"] == "error"
-    limited, _, _, _, tool, retried, *_ = turns
+    by_prompt = {prompt: turn for (prompt, _), turn in zip(played, turns, strict=True)}
+    limited, tool, retried = (by_prompt[prompt] for prompt in ("limit", "tool", "retry"))
     assert (limited["typed"]["retry_after_seconds"], limited["typed"]["retry_safety"]) == (
         20,
         "auto",
@@ -257,14 +261,11 @@ def test_secrets_that_the_python_guard_recognises_are_redacted(package: Path) ->
     )
     done = json.loads(node("--input-type=module", "-e", script, json.dumps(texts)))
     shapes, named = done[: len(CANARIES)], done[len(CANARIES) :]
-    left = [
-        name for (name, form), text in zip(CANARIES.items(), shapes, strict=True) if form in text
-    ]
-    # What only the list of single services' keys has is the sidecar's and the guard's in Python.
-    for name in ("openai", "anthropic", "google", "openrouter", "jwt", "slack", "github"):
-        assert name not in left
-    hidden = sum(PLAIN not in text for text in named)
-    assert hidden * 2 > len(named)
+    assert [
+        form for form, text in zip(CANARIES.values(), shapes, strict=True) if form in text
+    ] == []
+    # Names in a data format of their own are split by the guard in Python alone.
+    assert sum(PLAIN in text for text in named) * 10 <= len(named)
 
 
 def test_the_package_installs_from_its_file_in_an_empty_folder(

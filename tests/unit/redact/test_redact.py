@@ -54,6 +54,7 @@ def test_a_key_of_any_known_shape_is_redacted_in_prose(frame: str) -> None:
         f"api_key={PLAIN}",
         f'\\"api_key\\": \\"{PLAIN}\\"',
         f"agent --api-key={PLAIN}",
+        f"agent --apiKey {PLAIN}",
         f"['agent', '--api-key', '{PLAIN}']",
         f"--token {PLAIN}",
         f"https://{PLAIN}@github.example/path",

@@ -155,7 +155,7 @@ CARRIERS = (
     # --api-key VALUE
     _shape(
         "option",
-        "-key -token -password -secret -auth -pass -pwd -pat -cred",
+        "key token secret auth -pat cred",
         r"(?<![\w-])(--?(?:[a-z]{1,16}[-_]){0,3}(?:[a-z]{1,24}(?=(?-i:[A-Z])))?(?:api[-_]?key|key|token|secret|auth|pat|credentials?"
         r"|creds)[\"']?[= ,]{1,2}[\"']?)(?![-(])[^\s\"',]{6,}",
         rf"\1{REDACTED}",
