@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
 import pytest
@@ -16,31 +16,20 @@ from lastword.core.protocol import jsonrpc
 from lastword.core.restart import sessions
 from lastword.core.restart.state import ReturningSession
 from tests.kit.rows import every
-from tests.kit.simulation.clients import initialize
-from tests.kit.simulation.frames import (
-    KEY,
-    cancel,
-    chunk,
-    models,
-    prompt,
-    request,
-    result,
-    stopped,
-    tool,
-    update,
-)
-from tests.kit.simulation.links import Drawn, replay
+from tests.kit.simulation.frames import KEY, prompt
 from tests.kit.simulation.shrink import shortest
 from tests.long import simulate
-
-if TYPE_CHECKING:
-    from tests.kit.simulation.ledger import BrokenPromiseError
 
 pytestmark = pytest.mark.no_cover  # thousands of turns, whose lines other tests reach
 
 
 class Altered(Connection):
-    """The core, with what it sends changed on the way out."""
+    """The core, with what it sends changed on the way out, which breaks a promise."""
+
+    promise = ""
+
+    def __init_subclass__(cls, promise: str) -> None:
+        cls.promise = promise
 
     def receive(self, side: Side, message: Any, now: float) -> list[Effect]:
         return self.alter(super().receive(side, message, now), side, message)
@@ -55,28 +44,28 @@ class Altered(Connection):
         return effects
 
 
-class AnswersTwice(Altered):
+class AnswersTwice(Altered, promise="double"):
     """Every answer of ours is sent again."""
 
     def alter(self, effects: list[Effect], *_: Any) -> list[Effect]:
         return effects + [effect for effect in effects if isinstance(effect, Answer)]
 
 
-class DropsAnswers(Altered):
+class DropsAnswers(Altered, promise="silent"):
     """No answer of ours to the client is sent."""
 
     def alter(self, effects: list[Effect], *_: Any) -> list[Effect]:
         return [e for e in effects if not isinstance(e, Answer) or e.to is Side.AGENT]
 
 
-class Leaks(Altered):
+class Leaks(Altered, promise="G5"):
     """A secret is in whatever we answer."""
 
     def alter(self, effects: list[Effect], *_: Any) -> list[Effect]:
         return [_with_data(e, KEY) if isinstance(e, Answer) else e for e in effects]
 
 
-class SaysTooMuch(Altered):
+class SaysTooMuch(Altered, promise="G6"):
     """Our answers are longer than a frame may be."""
 
     def alter(self, effects: list[Effect], *_: Any) -> list[Effect]:
@@ -89,28 +78,24 @@ def _with_data(effect: Answer, text: str) -> Answer:
     return Answer(effect.to, effect.request_id, msgspec.json.encode(members))
 
 
-class ForgetsPayload(Altered):
+class ForgetsPayload(Altered, promise="G3"):
     """What the agent answered passes untyped."""
 
     def alter(self, effects: list[Effect], side: Side | None, message: Any) -> list[Effect]:
-        failed = side is Side.AGENT and getattr(message, "message", None) is not None
-        if (
-            failed
-            and message.message.method is None
-            and any(isinstance(e, Answer) for e in effects)
-        ):
-            return [FORWARD]
-        return effects
+        answers = side is Side.AGENT and getattr(message, "message", None) is not None
+        answers = answers and message.message.method is None
+        failed = answers and any(isinstance(e, Answer) for e in effects)
+        return [FORWARD] if failed else effects
 
 
-class LetsAllPass(Altered):
+class LetsAllPass(Altered, promise="late"):
     """What was to be kept back passes."""
 
     def alter(self, effects: list[Effect], side: Side | None, _message: Any) -> list[Effect]:
         return [FORWARD if isinstance(e, Drop) and side is Side.AGENT else e for e in effects]
 
 
-class KeepsUpdates(Altered):
+class KeepsUpdates(Altered, promise="G4"):
     """Every healthy update is kept from the client."""
 
     def alter(self, effects: list[Effect], side: Side | None, message: Any) -> list[Effect]:
@@ -120,7 +105,7 @@ class KeepsUpdates(Altered):
         return effects
 
 
-class SaysMore(Altered):
+class SaysMore(Altered, promise="late"):
     """A word of ours follows what ends a turn."""
 
     def alter(self, effects: list[Effect], *_: Any) -> list[Effect]:
@@ -131,7 +116,7 @@ class SaysMore(Altered):
         return effects
 
 
-class Raises(Altered):
+class Raises(Altered, promise="raised"):
     """It raises because of what a peer sent."""
 
     def alter(self, effects: list[Effect], _side: Side | None, message: Any) -> list[Effect]:
@@ -140,7 +125,7 @@ class Raises(Altered):
         return effects
 
 
-class Remembers(Altered):
+class Remembers(Altered, promise="unbounded"):
     """It keeps what every frame said."""
 
     def alter(self, effects: list[Effect], *_: Any) -> list[Effect]:
@@ -151,7 +136,7 @@ class Remembers(Altered):
         return effects
 
 
-class IsNeverDone(Altered):
+class IsNeverDone(Altered, promise="unbounded"):
     """What is due is due again at once."""
 
     def next_timeout(self) -> float | None:
@@ -159,18 +144,22 @@ class IsNeverDone(Altered):
         return None if due is None else min(due, 50.0)
 
 
-class WaitsForTheWatchdog(Altered):
-    """A line that cannot be read is nobody's."""
+class WaitsForTheWatchdog(Altered, promise="silent"):
+    """A line that is no JSON is nobody's."""
 
     def receive(self, side: Side, message: Any, now: float) -> list[Effect]:
         unread = isinstance(message, jsonrpc.Malformed)
         return [] if unread else super().receive(side, message, now)
 
+
+class SkipsLongLines(Altered, promise="silent"):
+    """A line that is too long is nobody's."""
+
     def receive_oversized(self, *_: Any) -> list[Effect]:
         return []
 
 
-class TakesAnyId(Altered):
+class TakesAnyId(Altered, promise="ids"):
     """A line that cannot be read answers for each id that stands anywhere in it."""
 
     def receive(self, side: Side, message: Any, now: float) -> list[Effect]:
@@ -186,7 +175,7 @@ class TakesAnyId(Altered):
         ]
 
 
-class BelievesTheAgent(Altered):
+class BelievesTheAgent(Altered, promise="cancel"):
     """What the agent calls a cancelled turn is what the client reads."""
 
     def alter(self, effects: list[Effect], side: Side | None, message: Any) -> list[Effect]:
@@ -195,7 +184,7 @@ class BelievesTheAgent(Altered):
         return [FORWARD] if ends and answered else effects
 
 
-class HasNoRoom(Altered):
+class HasNoRoom(Altered, promise="queue"):
     """A prompt that has to wait is refused."""
 
     def alter(self, effects: list[Effect], side: Side | None, message: Any) -> list[Effect]:
@@ -205,7 +194,7 @@ class HasNoRoom(Altered):
         return effects
 
 
-class GoesOnTwice(Altered):
+class GoesOnTwice(Altered, promise="double"):
     """The prompt that ends a wait for a limit is sent twice."""
 
     def handle_timeout(self, now: float) -> list[Effect]:
@@ -215,7 +204,7 @@ class GoesOnTwice(Altered):
         ]
 
 
-class WaitsOnThoughCancelled(Altered):
+class WaitsOnThoughCancelled(Altered, promise="cancel"):
     """A cancel does not reach what waits."""
 
     def receive(self, side: Side, message: Any, now: float) -> list[Effect]:
@@ -224,7 +213,7 @@ class WaitsOnThoughCancelled(Altered):
         return [] if is_cancel and waits else super().receive(side, message, now)
 
 
-class WaitsForEver(Altered):
+class WaitsForEver(Altered, promise="double"):
     """A limit that is too far away is waited for all the same."""
 
     def __init__(self, options: Any) -> None:
@@ -232,7 +221,7 @@ class WaitsForEver(Altered):
         super().__init__(msgspec.structs.replace(options, continue_at_reset_seconds=far))
 
 
-class CountsAllThatIsEqual(Altered):
+class CountsAllThatIsEqual(Altered, promise="late"):
     """What was shown between two equal sentences does not make them others."""
 
     def receive(self, side: Side, message: Any, now: float) -> list[Effect]:
@@ -241,114 +230,7 @@ class CountsAllThatIsEqual(Altered):
         return super().receive(side, message, now)
 
 
-S, P = b"s1", b"1"
-SENT = ("client", prompt(P, S))
-ASKED = ("agent", request(b"0", b"session/request_permission", S))
-FAILING = [SENT, ("die", None, 9)]
-LONG = b'{"id":1,"result":{"text":"#"}}'
-BROKEN = ("broken", "agent", b'{"id":1,"result":{},}', P, "answer")
-ANOTHERS = b'{"params":{"id":1},"method":"x","id":7,}'
-SAYS = ("agent", chunk(S, b"I will now run the tests again."))
-RUNS = [("agent", tool(S, b"t%d" % number, b"completed")) for number in range(51)]
-SAYS_AND_RUNS = [event for runs in RUNS for event in (SAYS, runs)]
-OPENED = [
-    ("client", initialize("plain", b"0")),
-    ("agent", result(b"0", b'{"protocolVersion":1,"agentCapabilities":{"loadSession":true}}')),
-    ("client", request(b"2", b"session/new", b"")),
-    ("agent", result(b"2", b'{"sessionId":"s1","modes":{"currentModeId":"ask"}}')),
-]
-RETURNS = [
-    *OPENED,
-    ("die", None, 9),
-    *(SENT, ("time", 2.0), ("start",)),
-    ("agent", result(b'"lastword:1:1"', b'{"agentCapabilities":{"loadSession":true}}')),
-    ("agent", result(b'"lastword:1:2"', b'{"modes":{"currentModeId":"yolo"}}')),
-    ("agent", result(b'"lastword:1:3"')),
-]
-GOES_ON = {"continue_at_reset_seconds": 1800.0, "clock": True}
-
-
-def limited(wait: bytes, *then: tuple[Any, ...]) -> list[tuple[Any, ...]]:
-    """A turn that fails of a limit after it has shown something."""
-    error = b'{"code":-32603,"message":"429 Too Many Requests: try again in %b"}' % wait
-    failed = ("agent", b'{"id":1,"error":%b}' % error)
-    return [SENT, ("agent", chunk(S, b"Half of it.")), failed, *then]
-
-
-ENDED = [SENT, ("client", cancel(S)), ("time", 11.0), ("agent", chunk(S, b"late"))]
-
-CAUGHT: list[tuple[type[Altered], str, list[tuple[Any, ...]]]] = [
-    (AnswersTwice, "double", FAILING),
-    (DropsAnswers, "silent", [*FAILING, ("end",)]),
-    (Leaks, "G5", FAILING),
-    (SaysTooMuch, "G6", FAILING),
-    (ForgetsPayload, "G3", [SENT, ("agent", b'{"id":1,"error":{"code":1,"message":"no"}}')]),
-    (LetsAllPass, "late", ENDED),
-    (KeepsUpdates, "G4", [SENT, ("agent", update(S, b"plan"))]),
-    (SaysMore, "late", FAILING),
-    (WaitsForTheWatchdog, "silent", [SENT, BROKEN]),
-    (WaitsForTheWatchdog, "silent", [SENT, ("long", "agent", LONG, P, "answer")]),
-    (TakesAnyId, "ids", [SENT, ("broken", "agent", ANOTHERS, b"7", "request")]),
-    (BelievesTheAgent, "cancel", [SENT, ASKED, ("client", cancel(S)), ("agent", stopped(P))]),
-    (HasNoRoom, "queue", [*ENDED, ("client", prompt(b"2", S))]),
-    (GoesOnTwice, "double", limited(b"20s", ("time", 30.0))),
-    (WaitsOnThoughCancelled, "cancel", limited(b"20s", ("client", cancel(S)))),
-    (WaitsForEver, "double", limited(b"1 hour", ("time", 4000.0))),
-    (CountsAllThatIsEqual, "G4", [SENT, *SAYS_AND_RUNS, ("time", 11.0)]),
-    (Raises, "raised", [("agent", b"no frame")]),
-    (Remembers, "unbounded", [SENT, *[("agent", chunk(S, b"x"))] * 5, ("end",)]),
-    (IsNeverDone, "unbounded", [SENT, ("time", 100.0)]),
-]
-
-
-@every("core, promise, events", CAUGHT)
-def test_a_core_that_breaks_a_promise_is_caught(
-    core: type[Altered], promise: str, events: list[tuple[Any, ...]]
-) -> None:
-    assert replay(GOES_ON, events) is None
-    broken = replay(GOES_ON, events, core)
-    assert broken is not None
-    assert broken.promise == promise
-
-
-@every("core", [row[0] for row in CAUGHT])
-def test_random_schedules_find_a_broken_core(core: type[Altered]) -> None:
-    tally = simulate.Tally(1, core)
-    while not tally.broken and tally.links < 3000:
-        tally.play(tally.links)
-    assert tally.broken
-
-
-def test_an_answer_to_a_dead_agent_that_reaches_the_next_one_is_caught() -> None:
-    class Forgetful(Altered):
-        def alter(
-            self, effects: list[Effect], side: Side | None = None, message: Any = None
-        ) -> list[Effect]:
-            answers = side is Side.CLIENT and message.message.method is None
-            return [FORWARD] if answers else effects
-
-    events: list[tuple[Any, ...]] = [
-        *(SENT, ASKED, ("die", None, 9), ("client", prompt(b"2", S)), ("time", 2.0), ("start",)),
-        ("client", b'{"jsonrpc":"2.0","id":0,"result":{}}'),
-    ]
-    assert replay({"restart": "on-crash"}, events) is None
-    broken = replay({"restart": "on-crash"}, events, Forgetful)
-    assert broken is not None
-    assert broken.promise == "ids"
-
-
-def test_a_prompt_in_another_mode_than_the_client_shows_is_caught(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    assert replay({"restart": "on-crash"}, RETURNS) is None
-    monkeypatch.setattr(ReturningSession, "correct", lambda *_: None)
-    monkeypatch.setattr(sessions, "_report_choices", lambda *_: [])
-    broken = replay({"restart": "on-crash"}, RETURNS)
-    assert broken is not None
-    assert broken.promise == "mode"
-
-
-class HidesTheModel(Altered):
+class HidesTheModel(Altered, promise="mode"):
     """The client is not shown to which model the session was switched."""
 
     def alter(self, effects: list[Effect], *_: Any) -> list[Effect]:
@@ -356,33 +238,43 @@ class HidesTheModel(Altered):
         return [e for e in effects if not (isinstance(e, Send) and hidden in e.frame)]
 
 
-def test_a_prompt_to_another_model_than_the_client_shows_is_caught() -> None:
-    failed = b'{"id":1,"error":{"code":-32603,"message":"429 Too Many Requests"}}'
-    switched = result(b'"lastword:model:1"', b"{%b}" % models(b"small"))
-    events: list[tuple[Any, ...]] = [
-        *OPENED[:-1],
-        ("agent", result(b"2", b'{"sessionId":"s1",%b}' % models(b"big"))),
-        *(SENT, ("agent", failed), ("agent", switched), ("time", 1.0)),
-    ]
-    assert replay({"fallback_model": "small"}, events) is None
-    broken = replay({"fallback_model": "small"}, events, HidesTheModel)
-    assert broken is not None
-    assert broken.promise == "mode"
+class ForgetsTheAgent(Altered, promise="ids"):
+    """An answer to a dead agent reaches the next one."""
+
+    def alter(self, effects: list[Effect], side: Side | None, message: Any) -> list[Effect]:
+        answers = side is Side.CLIENT and message.message.method is None
+        return [FORWARD] if answers else effects
+
+
+def _played(core: type[Connection], promise: str) -> simulate.Tally:
+    """The links of a seed until one breaks the promise; the real core keeps them all."""
+    tally = simulate.Tally(1, core)
+    while promise not in tally.broken and tally.links < 300:
+        tally.play(tally.links)
+    return tally
+
+
+@every("core", Altered.__subclasses__())
+def test_random_schedules_find_a_core_that_breaks_a_promise(core: type[Altered]) -> None:
+    assert core.promise in _played(core, core.promise).broken
+
+
+def test_random_schedules_find_a_prompt_in_another_mode_than_the_client_shows(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(ReturningSession, "correct", lambda *_: None)
+    monkeypatch.setattr(sessions, "_report_choices", lambda *_: [])
+    assert "mode" in _played(Connection, "mode").broken
 
 
 def test_a_failing_schedule_is_reduced_to_its_essential_events() -> None:
-    link = Drawn(1, 0, AnswersTwice)
-    broken: BrokenPromiseError | None = replay(link.options, FAILING, AnswersTwice)
-    assert broken is not None
-    long = [("time", 1.0), *FAILING, ("time", 5.0), ("stderr", b"x")]
-    options, events = shortest({"idle_timeout_seconds": 30.0}, long, "double", AnswersTwice)
-    assert (options, events) == ({}, FAILING)
+    failing = [("client", prompt(b"1", b"s1")), ("die", None, 9)]
+    long = [("time", 1.0), *failing, ("time", 5.0), ("stderr", b"x")]
+    reduced = shortest({"idle_timeout_seconds": 30.0}, long, "double", AnswersTwice)
+    assert reduced == ({}, failing)
 
 
 def test_a_failure_is_printed_as_a_test_that_can_be_pasted() -> None:
-    tally = simulate.Tally(1, AnswersTwice)
-    while tally.first_failing is None:
-        tally.play(tally.links)
-    told = simulate.explain(1, tally.first_failing, AnswersTwice)
+    told = simulate.explain(1, _played(AnswersTwice, "double").links - 1, AnswersTwice)
     assert "def test_" in told
     compile(told.split("\n", 1)[1], "told", "exec")
