@@ -106,9 +106,6 @@ def prompt(line: bytes, request_id: bytes) -> None:
     stream(session, 2)
     if words[0] == b"die":
         fail(words[1])
-    if words[0] == b"spoil":
-        write(b'{"jsonrpc":"2.0","id":%s,"result":{"stopReason":"end_turn"},}\n' % request_id)
-        return
     answer(request_id, b'{"stopReason":"end_turn"}')
     if words[0] == b"answer_and_die":
         fail(words[1])
