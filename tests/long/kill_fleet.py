@@ -25,7 +25,6 @@ import argparse
 import asyncio
 import contextlib
 import os
-import random
 import signal
 import sys
 import tempfile
@@ -42,17 +41,7 @@ from tests.kit.fleet.servers import Cluster
 from tests.kit.gateway.editor import Editor, connected, counting
 from tests.kit.gateway.serving import is_running
 from tests.kit.patience import FUSE_SECONDS
-from tests.kit.places import ROOT, SOURCE
-from tests.long.kill_gateway import (
-    NO_LOOP,
-    QUESTIONS_OPEN,
-    WORDS,
-    WRONG,
-    Score,
-    answer_question,
-    questions,
-    until_half_done,
-)
+from tests.long.kill_gateway import WORDS, WRONG, Killing, Score, Turn, path_without_loop
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -61,9 +50,9 @@ if TYPE_CHECKING:
 
 KINDS = ("reload", "server", "node", "stop")
 PAUSE_MS = 8
+LOSE_NODE = ("node", "stop")
 LOST = {("agent_crash", "holder_died"), ("agent_crash", "machine_lost")}
-FAILURES = {"node": LOST, "stop": LOST}
-"""With what turns end, by the kind of kill: their types and reasons."""
+"""With what turns end that have lost their node: their types and reasons."""
 
 STOP_SECONDS = LEASE_SECONDS + 8.0
 LOOK_SECONDS = 0.1
@@ -90,25 +79,17 @@ class Player:
         return f"{self.name}t{self.turns}"
 
 
-class Turn(NamedTuple):
-    kind: str
-    editor: Editor
-    name: str
-    prompt: int
-    in_question: bool
+class FleetKilling(Killing):
+    pause_ms = PAUSE_MS
+    latest_word = WORDS // 2
 
-    def answer(self) -> None:
-        if self.in_question:
-            answer_question(self.editor)
-
-
-class Killing:
     def __init__(self, cluster: Cluster, nodes: Sequence[Node], seed: int, prompts: Path) -> None:
-        self.score = Score(KINDS, (*WRONG[:-1], "mixed", "left"))
+        super().__init__(Score(KINDS, (*WRONG[:-1], "mixed", "left")), seed, prompts)
         self._cluster = cluster
         self._nodes = nodes
-        self._dice = random.Random(seed)
-        self._prompts = prompts
+
+    def may_fail(self, kind: str, failure: dict[str, Any]) -> bool:
+        return kind in LOSE_NODE and (failure.get("type"), failure.get("reason")) in LOST
 
     async def run(self, kinds: Sequence[str], kills: int, sessions: int) -> None:
         async with contextlib.AsyncExitStack() as stack:
@@ -129,19 +110,19 @@ class Killing:
 
     async def _kill_all(self, kind: str, kills: int, players: list[Player]) -> None:
         """Let it befall so many turns: of all the sessions of a node, or of one after the other."""
-        if kind in {"node", "stop"}:
-            while self.score.counts[kind] < kills:
+        while (number := self.score.counts[kind]) < kills:
+            if kind in LOSE_NODE:
                 await self._strike_node(kind, players)
-        else:
-            for number in range(kills):
+            else:
                 await self._kill(kind, players[number % len(players)])
 
     async def _kill(self, kind: str, player: Player) -> None:
         turn = await self._begin(kind, player)
         if turn is not None:
+            turn.answer()
             strike = asyncio.create_task(self._strike(kind, player))
             try:
-                await self._end(turn)
+                await self.end(turn)
             finally:
                 await strike
 
@@ -159,7 +140,7 @@ class Killing:
         running = [turn for turn in turns if turn is not None]
         for turn in running:
             turn.answer()  # of an owner that nobody has replaced
-        await asyncio.gather(*map(self._end, running))
+        await asyncio.gather(*map(self.end, running))
         for _ in range(int(FUSE_SECONDS / LOOK_SECONDS)):
             if not any(map(is_running, held)):
                 break
@@ -176,52 +157,19 @@ class Killing:
                 await asyncio.sleep(LOOK_SECONDS)
 
     async def _begin(self, kind: str, player: Player) -> Turn | None:
-        """Begin a turn, and wait until it is half done; `None` if it has ended before."""
-        editor, name = player.editor, player.next_turn()
-        in_question = self._dice.random() < QUESTIONS_OPEN
-        at = self._dice.randrange(WORDS // 2)
-        editor.answer_questions = not in_question
-        asked_before = len(questions(editor))
-        prompt = editor.prompt(player.session, f"{WORDS} {PAUSE_MS} ask as={name}")
-
-        try:
-            await until_half_done(editor, prompt, name, asked_before if in_question else None, at)
-        except TimeoutError:
-            self.score.add("unanswered", name, "before", kind)
-            return None
-        if editor.answers(prompt):
-            self.score.add("lost", name, "before", kind, editor.answers(prompt))
-            return None
-        self.score.counts[kind] += 1
-        turn = Turn(kind, editor, name, prompt, in_question)
-        if kind not in FAILURES:
-            turn.answer()
-        return turn
-
-    async def _end(self, turn: Turn) -> None:
-        try:
-            answer = await turn.editor.answer(turn.prompt)
-        except TimeoutError:
-            self.score.add("unanswered", turn.name, turn.kind)
-            return
-        self._look_at_end(turn.editor, turn.name, turn.kind, answer)
+        return await self.begin(kind, player.editor, player.session, player.next_turn())
 
     async def _strike(self, kind: str, player: Player) -> None:
         if kind == "reload":
             owner = await self._owner(player.session)
-            node = self._dice.choice((player.node, owner.node))
+            node = self.dice.choice((player.node, owner.node))
             await asyncio.to_thread(node.reload)
         else:
-            server = self._dice.choice(self._cluster.servers)
+            server = self.dice.choice(self._cluster.servers)
             await asyncio.to_thread(server.kill)
-            await asyncio.sleep(self._dice.random())
+            await asyncio.sleep(self.dice.random())
             await asyncio.to_thread(self._cluster.start, server)
             await asyncio.to_thread(self._cluster.wait_until_ready)
-
-    def _look_at_end(self, editor: Editor, name: str, kind: str, answer: dict[str, Any]) -> None:
-        payload = answer.get("error", {}).get("data", {}).get("agent_error", {})
-        may_fail = (payload.get("type"), payload.get("reason")) in FAILURES.get(kind, ())
-        self.score.look_at_turn(editor, name, kind, answer, may_fail=may_fail)
 
     # At the end.
 
@@ -255,7 +203,7 @@ class Killing:
                     term, last = batch.end.term, batch.end.last
 
     async def _look_at_all(self, players: Sequence[Player]) -> None:
-        self.score.look_for_doubles((each.editor for each in players), self._prompts)
+        self.score.look_for_doubles((each.editor for each in players), self.prompts)
         for player in players:
             there = [
                 owner
@@ -295,11 +243,9 @@ async def _stop(pids: Sequence[int]) -> None:
 @contextlib.contextmanager
 def played(folder: Path) -> Iterator[tuple[Cluster, list[Node], Path]]:
     """Three servers and three nodes with the same files."""
-    prompts, site, root = folder / "prompts", folder / "site", folder / "root"
-    for made in (site, root):
-        made.mkdir()
-    (site / "sitecustomize.py").write_text(NO_LOOP, encoding="utf-8")
-    os.environ["PYTHONPATH"] = os.pathsep.join((str(site), str(SOURCE), str(ROOT)))
+    prompts, root = folder / "prompts", folder / "root"
+    root.mkdir()
+    os.environ["PYTHONPATH"] = path_without_loop(folder)
     with (
         Cluster(folder / "servers") as cluster,
         Fleet(folder, cluster, counting(str(prompts))) as fleet,
@@ -320,7 +266,7 @@ def main() -> int:
         tempfile.TemporaryDirectory(prefix="lastword-") as folder,
         played(Path(folder)) as (cluster, nodes, prompts),
     ):
-        killing = Killing(cluster, nodes, options.seed, prompts)
+        killing = FleetKilling(cluster, nodes, options.seed, prompts)
         asyncio.run(killing.run(options.kinds.split(","), options.kills, options.sessions))
     print(killing.score)
     return killing.score.status

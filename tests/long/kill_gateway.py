@@ -26,7 +26,7 @@ import sys
 import tempfile
 from collections import Counter
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tests.kit.gateway.editor import Editor, connected, counting
 from tests.kit.gateway.serving import Gateway, until
@@ -57,7 +57,7 @@ class Score:
 
     def __init__(self, words: Sequence[str], wrong: Sequence[str]) -> None:
         self.counts: Counter[str] = Counter()
-        self._words = (*words, *wrong)
+        self.words = (*words, *wrong)
         self._wrong = wrong
 
     def add(self, what: str, *facts: object) -> None:
@@ -65,23 +65,25 @@ class Score:
         self.counts[what] += 1
         print(what, *facts, flush=True)
 
-    def look_at_turn(
-        self, editor: Editor, name: str, kind: str, answer: dict[str, Any], *, may_fail: bool
-    ) -> None:
+    def look_at_turn(self, turn: Turn, answer: dict[str, Any], *, may_fail: bool) -> None:
         """Look at a turn's end and its words; `may_fail` says whether the answer's error may be."""
-        words, whole = words_of(editor, name), expected(name)
+        words = words_of(turn.editor, turn.name)
+        whole = [f"{turn.name}.{number}" for number in range(WORDS)]
+        whole.insert(WORDS // 2 + 1, f"{turn.name}.answer=True")
         is_well = answer.get("result") == {"stopReason": "end_turn"}
         if not is_well and not may_fail:
-            self.add("untyped", name, kind, answer)
+            self.add("untyped", turn.name, turn.kind, answer)
         if words != (whole if is_well else whole[: len(words)]):
-            self.add("lost", name, kind, words)
+            self.add("lost", turn.name, turn.kind, words)
 
     def look_for_doubles(self, editors: Iterable[Editor], prompts: Path) -> None:
         """Each request has one answer, each question comes once, and each prompt was sent once."""
         found = [Counter(prompts.read_text(encoding="utf-8").splitlines())]
         for editor in editors:
-            asked = Counter(str(each["id"]) for each in questions(editor))
-            found += [answers(editor), asked]
+            answers = [each for each in editor.frames if "id" in each and "method" not in each]
+            found += [
+                Counter(str(each["id"]) for each in some) for some in (answers, questions(editor))
+            ]
         for key, count in (each for counts in found for each in counts.items()):
             if count > 1:
                 self.add("double", key, count)
@@ -91,7 +93,7 @@ class Score:
         return int(any(self.counts[word] for word in self._wrong))
 
     def __str__(self) -> str:
-        return " ".join(f"{word}={self.counts[word]}" for word in self._words)
+        return " ".join(f"{word}={self.counts[word]}" for word in self.words)
 
 
 def children_of(pid: int) -> dict[int, str]:
@@ -106,18 +108,73 @@ def children_of(pid: int) -> dict[int, str]:
     return found
 
 
-def expected(name: str) -> list[str]:
-    words = [f"{name}.{number}" for number in range(WORDS)]
-    words.insert(WORDS // 2 + 1, f"{name}.answer=True")
-    return words
+class Turn(NamedTuple):
+    kind: str
+    editor: Editor
+    name: str
+    prompt: int
+    in_question: bool
+
+    def answer(self) -> None:
+        if self.in_question:
+            chosen = {"outcome": {"outcome": "selected", "optionId": "yes"}}
+            self.editor.send({"id": questions(self.editor)[-1]["id"], "result": chosen})
 
 
 class Killing:
+    """Turns that something befalls in their midst, and how they end."""
+
+    pause_ms = PAUSE_MS
+    latest_word = WORDS
+
+    def __init__(self, score: Score, seed: int, prompts: Path) -> None:
+        self.score = score
+        self.dice = random.Random(seed)
+        self.prompts = prompts
+
+    def may_fail(self, kind: str, failure: dict[str, Any]) -> bool:
+        """May a turn that this befell end with this failure?"""
+        return kind in ENDS_TURNS and failure.get("type") == "agent_crash"
+
+    async def begin(self, kind: str, editor: Editor, session: str, name: str) -> Turn | None:
+        """Begin a turn, and wait until it is half done; `None` if it has ended before."""
+        in_question = self.dice.random() < QUESTIONS_OPEN
+        at = self.dice.randrange(self.latest_word)
+        editor.answer_questions = not in_question
+        asked_before = len(questions(editor))
+        prompt = editor.prompt(session, f"{WORDS} {self.pause_ms} ask as={name}")
+        turn = Turn(kind, editor, name, prompt, in_question)
+
+        def is_half_done(_: Editor) -> bool:
+            is_asked = in_question and len(questions(editor)) > asked_before
+            is_said = not in_question and len(words_of(editor, name)) > at
+            return is_asked or is_said or bool(editor.answers(prompt))
+
+        try:
+            await editor.wait_for(is_half_done)
+        except TimeoutError:
+            self.score.add("unanswered", name, "before", kind)
+            return None
+        if editor.answers(prompt):  # all of it came before we looked: the next turn, then
+            await self.end(turn._replace(kind="no kill"))
+            return None
+        self.score.counts[kind if kind in self.score.words else "kills"] += 1
+        return turn
+
+    async def end(self, turn: Turn) -> None:
+        try:
+            answer = await turn.editor.answer(turn.prompt)
+        except TimeoutError:
+            self.score.add("unanswered", turn.name, turn.kind, turn.in_question)
+            return
+        failure = answer.get("error", {}).get("data", {}).get("agent_error", {})
+        self.score.look_at_turn(turn, answer, may_fail=self.may_fail(turn.kind, failure))
+
+
+class GatewayKilling(Killing):
     def __init__(self, gateway: Gateway, seed: int, prompts: Path) -> None:
-        self.score = Score(("kills",), WRONG)
+        super().__init__(Score(("kills",), WRONG), seed, prompts)
         self._gateway = gateway
-        self._dice = random.Random(seed)
-        self._prompts = prompts
 
     async def run(self, kills: int) -> None:
         token = self._gateway.token()
@@ -126,33 +183,15 @@ class Killing:
             for number in itertools.count():
                 if self.score.counts["kills"] >= kills:
                     break
-                await self._turn(editor, session_id, f"t{number}")
-            await self._look_at_all(editor)
-
-    async def _turn(self, editor: Editor, session_id: str, name: str) -> None:
-        kind = self._dice.choice(KINDS)
-        in_question = self._dice.random() < QUESTIONS_OPEN
-        at = self._dice.randrange(WORDS)
-        editor.answer_questions = not in_question
-        # Asked now, since it takes as long as a turn.
-        held = until("the session's agent is there", self._held)
-        asked_before = len(questions(editor))
-        prompt = editor.prompt(session_id, f"{WORDS} {PAUSE_MS} ask as={name}")
-
-        await until_half_done(editor, prompt, name, asked_before if in_question else None, at)
-        if editor.answers(prompt):  # all of it came before we looked: the next turn, then
-            self._look_at(editor, name, "no kill", editor.answers(prompt)[0])
-            return
-        self._strike(kind, held)
-        self.score.counts["kills"] += 1
-        if in_question:
-            answer_question(editor)
-        try:
-            answer = await editor.answer(prompt)
-        except TimeoutError:
-            self.score.add("unanswered", name, kind, in_question)
-            return
-        self._look_at(editor, name, kind, answer)
+                kind = self.dice.choice(KINDS)
+                # Asked now, since it takes as long as a turn.
+                held = until("the session's agent is there", self._held)
+                turn = await self.begin(kind, editor, session_id, f"t{number}")
+                if turn is not None:
+                    self._strike(kind, held)
+                    turn.answer()
+                    await self.end(turn)
+            self._look_at_all(editor)
 
     def _held(self) -> dict[str, Any] | None:
         return next((each for each in self._gateway.holders() if each["sessions"]), None)
@@ -167,13 +206,8 @@ class Killing:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(held["agent_pid"], signal.SIGKILL)
 
-    def _look_at(self, editor: Editor, name: str, kind: str, answer: dict[str, Any]) -> None:
-        payload = answer.get("error", {}).get("data", {}).get("agent_error", {})
-        may_fail = kind in ENDS_TURNS and payload.get("type") == "agent_crash"
-        self.score.look_at_turn(editor, name, kind, answer, may_fail=may_fail)
-
-    async def _look_at_all(self, editor: Editor) -> None:
-        self.score.look_for_doubles([editor], self._prompts)
+    def _look_at_all(self, editor: Editor) -> None:
+        self.score.look_for_doubles([editor], self.prompts)
         children = children_of(self._gateway.front.pid)
         zombies = [pid for pid, state in children.items() if state == "Z"]
         serving = [each for each in self._gateway.holders() if each["sessions"]]
@@ -181,39 +215,20 @@ class Killing:
             self.score.add("left", zombies, len(serving))
 
 
-async def until_half_done(
-    editor: Editor, prompt: int, name: str, asked_before: int | None, at: int
-) -> None:
-    """Wait until a turn has asked one more question, or has said more words, or is over."""
-
-    def is_there(_: Editor) -> bool:
-        if asked_before is not None:
-            is_so = len(questions(editor)) > asked_before
-        else:
-            is_so = len(words_of(editor, name)) > at
-        return is_so or bool(editor.answers(prompt))
-
-    await editor.wait_for(is_there)
-
-
-def answer_question(editor: Editor) -> None:
-    chosen = {"outcome": {"outcome": "selected", "optionId": "yes"}}
-    editor.send({"id": questions(editor)[-1]["id"], "result": chosen})
-
-
 def questions(editor: Editor) -> list[dict[str, Any]]:
     return [each for each in editor.frames if each.get("method") == "session/request_permission"]
 
 
-def answers(editor: Editor) -> Counter[str]:
-    """How often each request of the editor's was answered."""
-    return Counter(
-        str(each["id"]) for each in editor.frames if "id" in each and "method" not in each
-    )
-
-
 def words_of(editor: Editor, name: str) -> list[str]:
     return [word for word in editor.words() if word.startswith(f"{name}.")]
+
+
+def path_without_loop(folder: Path) -> str:
+    """A value of PYTHONPATH by which processes of lastword know no crash loop."""
+    site = folder / "site"
+    site.mkdir()
+    (site / "sitecustomize.py").write_text(NO_LOOP, encoding="utf-8")
+    return os.pathsep.join((str(site), str(SOURCE), str(ROOT)))
 
 
 def main() -> int:
@@ -221,14 +236,12 @@ def main() -> int:
     parser.add_argument("--kills", type=int, default=100)
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()
-    with tempfile.TemporaryDirectory(prefix="lastword-") as folder:
-        prompts = Path(folder, "prompts")
-        Path(folder, "site").mkdir()
-        Path(folder, "site", "sitecustomize.py").write_text(NO_LOOP, encoding="utf-8")
-        path = os.pathsep.join((str(Path(folder, "site")), str(SOURCE), str(ROOT)))
-        environment = {**os.environ, "PYTHONPATH": path}
-        gateway = Gateway(Path(folder), counting(str(prompts)), environment=environment)
-        killing = Killing(gateway, options.seed, prompts)
+    with tempfile.TemporaryDirectory(prefix="lastword-") as name:
+        folder = Path(name)
+        prompts = folder / "prompts"
+        variables = {"PYTHONPATH": path_without_loop(folder)}
+        gateway = Gateway(folder, counting(str(prompts)), variables=variables)
+        killing = GatewayKilling(gateway, options.seed, prompts)
         try:
             asyncio.run(killing.run(options.kills))
         finally:
