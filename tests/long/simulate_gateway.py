@@ -42,11 +42,12 @@ from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from tests.kit.fleet.simulation.mutants import FLEET_MUTANTS
-from tests.kit.fleet.simulation.referee import FLEET_PROMISES, BrokenFleetPromiseError
+from tests.kit.fleet.simulation.referee import FLEET_PROMISES
 from tests.kit.fleet.simulation.world import FleetMachine, FleetWorld
 from tests.kit.gateway.mutants import MUTANTS
-from tests.kit.gateway.referee import PROMISES, BrokenGatewayPromiseError
+from tests.kit.gateway.referee import PROMISES
 from tests.kit.gateway.world import Machine, World
+from tests.kit.simulation.ledger import BrokenPromiseError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
@@ -80,7 +81,7 @@ def _played(world: World | FleetWorld, number: int) -> Played:
     promise = said = ""
     try:
         world.run()
-    except (BrokenGatewayPromiseError, BrokenFleetPromiseError) as broken:
+    except BrokenPromiseError as broken:
         promise, said = broken.promise, f"schedule {number}: {broken}"
     return Played(promise, said, hashlib.sha256(b"\n".join(world.trace)).digest())
 

@@ -8,15 +8,14 @@ from __future__ import annotations
 from collections import deque
 from typing import TYPE_CHECKING
 
+from lastword.gateway.holder.hub import Hub
 from lastword.gateway.log.entries import MAX_SEQ, LogKind
 from lastword.gateway.viewing.reader import joined
-from tests.kit.gateway.committing import CommittingHub
-from tests.kit.gateway.world import SESSION, Machine, WatchedLog, frames_of
+from tests.kit.gateway.world import Machine, WatchedLog, frames_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
-    from lastword.gateway.holder.hub import Hub
     from lastword.gateway.log.entries import Cursor, LogEntry, Numbered
     from lastword.gateway.viewing.reader import Attachment, Reset
     from lastword.gateway.viewing.render import Renderer
@@ -102,7 +101,7 @@ class JoinsTheLive(Machine):
         return renderer.pulled(joined(attachment.reader.pull(), MAX_SEQ), attachment)
 
 
-class _DeafHub(CommittingHub):
+class _DeafHub(Hub):
     """Goes on where it had stopped, whatever event its viewer has had last."""
 
     def go_back(self, attachment: Attachment, cursor: Cursor, parts: int = 0) -> Reset | None:
@@ -113,8 +112,7 @@ class _DeafHub(CommittingHub):
 class ForgetsTheId(Machine):
     """A stream that is cut goes on where the server had stopped."""
 
-    def hub(self, log: WatchedLog, numbers: Callable[[], int]) -> Hub:
-        return _DeafHub(log, session_id=SESSION, numbers=numbers, unattended_seconds=50.0)
+    hub = _DeafHub
 
 
 MUTANTS = {

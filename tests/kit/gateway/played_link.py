@@ -20,50 +20,37 @@ from lastword.core.protocol.acp import object_of
 from lastword.gateway.connecting.core import Connector
 from lastword.gateway.connecting.positions import Greeted, NotGreeted, ToEditor, ToGateway
 from lastword.gateway.holder.connection import _is_compact, _start_of
-from lastword.gateway.holder.effects import Commit, ToAgent, ToViewer
 from lastword.gateway.log.store import MemoryLog
 from lastword.gateway.viewing.reader import CursorError, Viewer, joined
-from lastword.gateway.viewing.render import Renderer
-from tests.kit.gateway.committing import CommittingHub
+from tests.kit.gateway.played import CRASH, SESSION, PlayedSession
 
 if TYPE_CHECKING:
     from lastword.gateway.connecting.positions import ConnectEffect
-    from lastword.gateway.holder.effects import HubEffect
     from lastword.gateway.viewing.reader import Attachment
 
-SESSION = "s1"
-CRASH = {"code": -32603, "message": "gone", "data": {"agent_error": {"type": "agent_crash"}}}
 END = GiveUp(
     Why.UNREACHABLE, "Gave up after 6 tries.", "Check that the gateway is running.", "Retry", ""
 )
 
 
-class PlayedFront:
+class PlayedFront(PlayedSession):
     """A gateway with one session, as one viewer's sockets see it."""
 
     def __init__(self) -> None:
+        super().__init__()
         self.log = MemoryLog(epoch="e1")
-        self._numbers = 0
-        self._renderer = Renderer(SESSION)
-        self.hub = self._new_hub()
+        self.serve(self.log)
+        self._viewers = 0
         self._attachment: Attachment | None = None
         self._viewer: Viewer | None = None
         self._due: tuple[int, bytes] | None = None
         self.down: list[bytes] = []
         self.is_open = False
         self.has_session = False
-        self.agent_open: list[int] = []
         self.prompts: list[int] = []
         self.answers: list[int] = []
         self.forgets_viewers = False
         self.refusal: dict[str, Any] | None = None
-
-    def _new_hub(self) -> CommittingHub:
-        return CommittingHub(self.log, session_id=SESSION, numbers=self._number)
-
-    def _number(self) -> int:
-        self._numbers += 1
-        return self._numbers
 
     def receive(self, line: bytes) -> None:
         frame = jsonrpc.decode(line)
@@ -81,7 +68,7 @@ class PlayedFront:
         elif method == "_lastword/ping":
             self.down.append(jsonrpc.result(request_id or b"0", {}))
         elif self._attachment is not None:
-            self._carry_out(self.hub.receive(self._attachment, frame, 0))
+            self.carry_out(self.hub.receive(self._attachment, frame, 0))
         elif request_id is not None and method is not None:
             self.down.append(jsonrpc.error(request_id, {"code": -32002, "message": "unknown"}))
 
@@ -93,7 +80,8 @@ class PlayedFront:
         ours = object_of(object_of(params.get("_meta")).get("lastword"))
         name = ours.get("viewer")
         if self.forgets_viewers or not isinstance(name, str):
-            name = f"v{self._number()}"
+            self._viewers += 1
+            name = f"v{self._viewers}"
         self.forgets_viewers = False
         self._viewer = Viewer(id=name, profile=read_client(frame.line), replay=True)
         meta = {"lastword": {"replay": 1, "viewer": name, "secret": "x"}}
@@ -102,7 +90,8 @@ class PlayedFront:
     def _make(self, request_id: bytes) -> None:
         assert self._viewer is not None
         self.has_session = True
-        self._attachment, _, _ = self.hub.attach(self._viewer, None, 0)
+        self._attachment, _, effects = self.hub.attach(self._viewer, None, 0)
+        self.carry_out(effects)
         place = {"epoch": self.log.epoch, "head": 0, "from": self._attachment.reader.pos + 1}
         result = {"sessionId": SESSION, "_meta": {"lastword": place}}
         self.down.append(jsonrpc.result(request_id, result))
@@ -118,14 +107,15 @@ class PlayedFront:
             cursor, replay = _start_of(params, loads=frame.message.method == "session/load")
             self.detach()
             compact = _is_compact(params, self._viewer)
-            self._attachment, _, _ = self.hub.attach(
+            self._attachment, _, effects = self.hub.attach(
                 self._viewer, cursor, 0, replay=replay, compact=compact
             )
+            self.carry_out(effects)
         except CursorError:
             self.down.append(jsonrpc.error(request_id, {"code": -32602, "message": "cursor"}))
             return
         first = self._attachment.reader.pos + 1
-        self.down.append(self._renderer.beginning(self.log.epoch, first))
+        self.down.append(self.renderer.beginning(self.log.epoch, first))
         place = {"epoch": self.log.epoch, "head": self._attachment.live_from}
         result = {"modes": None, "_meta": {"lastword": place}}
         self._due = (self._attachment.live_from, jsonrpc.result(request_id, result))
@@ -133,7 +123,7 @@ class PlayedFront:
     def detach(self) -> None:
         self._due = None
         if self._attachment is not None:
-            self.hub.detach(self._attachment, 0.0, 0, code=1006, cause="cut")
+            self.carry_out(self.hub.detach(self._attachment, 0.0, 0, code=1006, cause="cut"))
             self._attachment = None
 
     def pull(self) -> int:
@@ -143,7 +133,7 @@ class PlayedFront:
         pulled = self._attachment.reader.pull()
         if self._attachment.compact:
             pulled = joined(pulled, self._attachment.live_from)
-        frames = self._renderer.pulled(pulled, self._attachment)
+        frames = self.renderer.pulled(pulled, self._attachment)
         if self._due is not None and self._attachment.reader.pos >= self._due[0]:
             frames.append(self._due[1])
             self._due = None
@@ -152,31 +142,20 @@ class PlayedFront:
 
     # The agent.
 
-    def from_agent(self, *lines: bytes) -> None:
-        frames = [each for each in map(jsonrpc.decode, lines) if isinstance(each, jsonrpc.Frame)]
-        self._carry_out(self.hub.from_agent(frames, 0.0, 0))
+    def to_viewer(self, attachment: Attachment, lines: list[bytes]) -> None:
+        del attachment
+        self.down += lines
 
-    def _carry_out(self, effects: list[HubEffect]) -> None:
-        for effect in effects:
-            if isinstance(effect, ToAgent):
-                self._to_agent(json.loads(effect.line))
-            elif isinstance(effect, ToViewer):
-                self.down.append(effect.line)
-            elif not isinstance(effect, Commit):
-                self.down += self._renderer.again(effect.end, effect.attachment)
-
-    def _to_agent(self, frame: dict[str, Any]) -> None:
+    def to_agent(self, frame: dict[str, Any]) -> None:
         if frame.get("method") == "session/prompt":
             self.prompts.append(frame["params"]["tag"])
-            self.agent_open.append(frame["id"])
         elif "method" not in frame:
             self.answers.append(frame["id"])
 
     def die(self) -> None:
-        self.hub = self._new_hub()
+        self.serve(self.log)
         self._attachment = self._due = None
-        self.agent_open.clear()
-        self.hub.lost_agent(CRASH, 0)
+        self.carry_out(self.hub.lost_agent(CRASH, 0))
 
 
 class PlayedLink:

@@ -11,6 +11,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from lastword.gateway.log.entries import LogKind
+from tests.kit.simulation.ledger import BrokenPromiseError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -23,14 +24,6 @@ _TAG_IN_FRAME = re.compile(rb'"tag":([0-9]+)|"<([0-9]+)>')
 
 PROMISES = ("lost", "double", "disorder", "untold", "unanswered")
 PULL_BYTES = 512 * 1024
-
-
-class BrokenGatewayPromiseError(Exception):
-    """A promise did not hold; `promise` is a word of `PROMISES`, or an invariant's name."""
-
-    def __init__(self, promise: str, said: str) -> None:
-        super().__init__(f"{promise}: {said}")
-        self.promise = promise
 
 
 class Account:
@@ -49,22 +42,18 @@ class Referee:
         self._truth: dict[int, tuple[LogKind, int, Any]] = {}
         """By sequence number: the kind, the tag of the agent's update, and whom it is about."""
         self._seq_of_tag: dict[int, int] = {}
-        self._head = 0
         self._first = 1
         self._accounts: dict[str, Account] = {}
-        self._prompts: dict[tuple[str, int], int] = {}
         self._reached: Counter[int] = Counter()
         self._asks: Counter[int] = Counter()
         self._dead_asks: set[int] = set()
-        self._viewers: dict[str, Viewer] = {}
 
     @staticmethod
     def _broken(promise: str, said: str) -> None:
-        raise BrokenGatewayPromiseError(promise, said)
+        raise BrokenPromiseError(promise, said)
 
     def sits(self, viewer: Viewer) -> None:
         self._accounts[viewer.id] = Account()
-        self._viewers[viewer.id] = viewer
 
     def begins_again(self, viewer: Viewer, *, forgets_answers: bool = False) -> None:
         """It wants all that is kept, whatever it has applied."""
@@ -91,12 +80,10 @@ class Referee:
                 self._broken("V3", f"{seq} was committed twice")
             tag = 0
             if entry.kind is LogKind.OUT:
-                found = _TAG_IN_FRAME.search(entry.frame)
-                tag = int(found[1] or found[2]) if found else 0
+                tag = tag_of(entry.frame)
                 self._seq_of_tag[tag] = seq
             about = entry.about
             self._truth[seq] = (entry.kind, tag, (about.viewer, about.request, about.number))
-        self._head = head
 
     def trimmed(self, first: int) -> None:
         """The log's oldest entry is this one now."""
@@ -107,7 +94,7 @@ class Referee:
         if size > PULL_BYTES and len(frames) > 3:
             self._broken("V4", f"{size} bytes at once")
         for frame in frames:
-            for tag in _tags(frame):
+            for tag in tags_in(frame):
                 if self._seq_of_tag.get(tag, committed + 1) > committed:
                     self._broken("V3", f"update {tag} was sent and is not committed")
 
@@ -126,7 +113,7 @@ class Referee:
         gap = _gap(frame)
         if gap is not None:
             account.gaps.append(gap)
-        tags = _tags(frame)
+        tags = tags_in(frame)
         for tag in tags:
             # What stands for a gap may be told again, with the gap: it is state.
             at = self._seq_of_tag[tag]
@@ -179,9 +166,6 @@ class Referee:
                 if viewer.replay or seq >= self._first:
                     self._broken("V5", f"{viewer.id} has an answer at {before} and not {seq}")
 
-    def prompted(self, viewer: Viewer, request: int, tag: int) -> None:
-        self._prompts[viewer.id, request] = tag
-
     def reached_agent(self, tag: int) -> None:
         self._reached[tag] += 1
         if self._reached[tag] > 1:
@@ -226,7 +210,13 @@ class Referee:
                 self._broken("V7", f"the agent's question {number} has {count} answers")
 
 
-def _tags(frame: dict[str, Any]) -> list[int]:
+def tag_of(frame: bytes) -> int:
+    """The number of an agent's update, or of a prompt; 0 for another frame."""
+    found = _TAG_IN_FRAME.search(frame)
+    return int(found[1] or found[2]) if found else 0
+
+
+def tags_in(frame: dict[str, Any]) -> list[int]:
     """The updates of the agent's that a frame tells, by their tags."""
     update = frame.get("params", {}).get("update")
     if update is None:

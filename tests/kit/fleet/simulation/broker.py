@@ -15,6 +15,7 @@ from lastword.gateway.fleet.broker import ANSWER_SECONDS
 from lastword.gateway.fleet.errors import FleetError, NotStoredError, OutcomeUnknownError
 from lastword.gateway.fleet.replica import EMPTY
 from tests.kit.fleet.replica_in_memory import MemoryReplicas
+from tests.kit.gateway.played import SESSION
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -44,8 +45,6 @@ class Clock:
             act()
         self.now = until
 
-
-SESSION = "s1"
 
 LEASE_SECONDS = 15.0
 

@@ -32,21 +32,18 @@ from lastword.gateway.fleet.replication import (
     Replication,
     Visible,
 )
-from lastword.gateway.holder.effects import Effects, ToAgent
-from lastword.gateway.holder.hub import Hub
 from lastword.gateway.log.entries import Pins
 from lastword.gateway.log.store import MemoryLog
-from lastword.gateway.viewing.render import Renderer
-from tests.kit.fleet.simulation.broker import SESSION
+from tests.kit.gateway.played import CRASH, PlayedSession
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Sequence
 
     from lastword.gateway.fleet.replica import LogState, StoredBatch
     from lastword.gateway.fleet.replication import Effect
     from lastword.gateway.fleet.replicator import Replicator
-    from lastword.gateway.holder.effects import HubEffect, Message
     from lastword.gateway.log.store import Committed
+    from lastword.gateway.viewing.reader import Attachment
     from tests.kit.fleet.simulation.world import FleetWorld, Node
 
 
@@ -86,11 +83,11 @@ def file_of(
 
 
 RENEW_SECONDS = 5.0
-ERROR = {"code": -32603, "message": "gone", "data": {"agent_error": {"type": "agent_crash"}}}
 
 
-class Owner:
+class Owner(PlayedSession):
     def __init__(self, world: FleetWorld, node: Node) -> None:
+        super().__init__()
         self.world = world
         self.node = node
         self.broker = world.broker
@@ -100,17 +97,13 @@ class Owner:
         self._waiting: list[Callable[[], None]] = []
         self.replication: Replication | None = None
         self.log: ReplicatedLog | None = None
-        self.hub: Hub | None = None
-        self.effects: Effects | None = None
-        self.renderer = Renderer(SESSION)
-        self.agent_open: list[int] = []
-        self._numbers = 0
+        self._has_begun = False
         self._read_end()
 
     @property
     def serves(self) -> bool:
         """Whether it has its session, and does something."""
-        return self.hub is not None and not self.is_over and not self.is_stopped
+        return self._has_begun and not self.is_over and not self.is_stopped
 
     @property
     def is_stopped(self) -> bool:
@@ -217,32 +210,18 @@ class Owner:
     def _serve(self) -> None:
         """All of the file is replicated: the session goes on with a new agent."""
         assert self.log is not None
-        self.hub = Hub(self.log, session_id=SESSION, numbers=self._number, unattended_seconds=50.0)
-        self._numbers = self.hub.last_number
-        self.effects = Effects(self.log, self._send)
-        self.carry_out(self.hub.lost_agent(ERROR, self.world.clock.now_ms))
+        self._has_begun = True
+        self.serve(self.log, unattended_seconds=50.0)
+        self.carry_out(self.hub.lost_agent(CRASH, self.world.clock.now_ms))
 
-    def _number(self) -> int:
-        self._numbers += 1
-        return self._numbers
+    def to_agent(self, frame: dict[str, Any]) -> None:
+        if frame.get("method") == "session/prompt":
+            self.world.referee.reached_agent(frame["params"]["tag"], self.node.name)
 
-    # The hub's effects.
-
-    def carry_out(self, effects: Iterable[HubEffect]) -> None:
-        assert self.effects is not None
-        self.effects.carry_out(effects)
-
-    def _send(self, message: Message) -> None:
-        if isinstance(message, ToAgent):
-            self.world.to_agent(self, message.line)
-        else:
-            self.world.to_viewer(self, message)
-
-    def from_agent(self, lines: list[bytes]) -> None:
-        clock = self.world.clock
-        frames = [frame for frame in map(jsonrpc.decode, lines) if isinstance(frame, jsonrpc.Frame)]
-        assert self.hub is not None
-        self.carry_out(self.hub.from_agent(frames, clock.now, clock.now_ms))
+    def to_viewer(self, attachment: Attachment, lines: list[bytes]) -> None:
+        for seat in self.world.seats:
+            if seat.attachment is attachment:
+                seat.wire += map(jsonrpc.loads, lines)
 
     # What publishes the log.
 
@@ -285,7 +264,7 @@ class Owner:
                 case Fenced():
                     self._fenced(effect)
         replication = self.replication
-        if self.hub is None and replication is not None and replication.is_settled:
+        if not self._has_begun and replication is not None and replication.is_settled:
             self._serve()
         self._arm()
 
@@ -335,7 +314,7 @@ class Owner:
         first = self.log.head - len(commit.entries) + 1
         is_without = self.replication.is_without
         self.world.referee.visible(self.node.name, first, commit.entries, is_without)
-        if self.effects is not None and not self.effects.is_writing:
+        if self._has_begun and not self.effects.is_writing:
             self.effects.send_waiting()
 
     def _fenced(self, effect: Fenced) -> None:

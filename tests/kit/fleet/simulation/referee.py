@@ -9,12 +9,12 @@ agent (`double`); the session has an owner again in time (`late`). Questions are
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from lastword.core.protocol import jsonrpc
 from lastword.gateway.log.entries import LogKind
+from tests.kit.gateway.referee import tag_of, tags_in
+from tests.kit.simulation.ledger import BrokenPromiseError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -22,18 +22,10 @@ if TYPE_CHECKING:
     from lastword.gateway.fleet.replica import ReplicaBatch, StoredBatch, StreamEnd
     from lastword.gateway.log.entries import LogEntry, Numbered
 
-_TAG = re.compile(rb'"tag":([0-9]+)|"<([0-9]+)>')
-
 FLEET_PROMISES = (
     *("lost", "double", "disorder", "unanswered"),
     *("unreplicated", "terms", "mixed", "late"),
 )
-
-
-class BrokenFleetPromiseError(Exception):
-    def __init__(self, promise: str, said: str) -> None:
-        super().__init__(f"{promise}: {said}")
-        self.promise = promise
 
 
 class Account:
@@ -60,7 +52,7 @@ class FleetReferee:
 
     @staticmethod
     def broken(promise: str, said: str) -> None:
-        raise BrokenFleetPromiseError(promise, said)
+        raise BrokenPromiseError(promise, said)
 
     # The stream.
 
@@ -161,16 +153,3 @@ class FleetReferee:
             self.broken("lost", f"{viewer} misses {missing} and has {more}, which the log has not")
         if unanswered:
             self.broken("unanswered", f"{viewer} waits for {sorted(unanswered)}")
-
-
-def tag_of(frame: bytes) -> int:
-    """The number of an agent's update, or of a prompt; 0 for another frame."""
-    match = _TAG.search(frame)
-    return int(match[1] or match[2]) if match else 0
-
-
-def tags_in(frame: dict[str, Any]) -> list[int]:
-    if frame.get("method") != "session/update":
-        return []
-    tag = tag_of(jsonrpc.dumps(frame))
-    return [tag] if tag else []

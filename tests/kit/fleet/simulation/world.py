@@ -7,29 +7,25 @@ replication and the readers are the real ones.
 
 from __future__ import annotations
 
-import random
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from lastword.core.link.handshake import ClientProfile
 from lastword.core.protocol import jsonrpc
-from lastword.gateway.holder.effects import ToViewer
 from lastword.gateway.log.entries import Cursor
-from lastword.gateway.viewing.reader import CursorError, Role, Viewer
-from tests.kit.fleet.simulation.broker import SESSION, Broker, Clock
+from lastword.gateway.viewing.reader import CursorError, Viewer
+from tests.kit.fleet.simulation.broker import Broker, Clock
 from tests.kit.fleet.simulation.owner import Owner
 from tests.kit.fleet.simulation.referee import FleetReferee
+from tests.kit.gateway.played import SESSION, PlayedWorld, Seat
 from tests.kit.gateway.world import frames_of
 
 if TYPE_CHECKING:
     from lastword.gateway.fleet.replica import LogState, ReplicaBatch, StoredBatch, StreamEnd
     from lastword.gateway.fleet.replication import Effect, Fenced, Replication
-    from lastword.gateway.holder.effects import Message
     from lastword.gateway.log.entries import Numbered
     from lastword.gateway.viewing.reader import Attachment
     from tests.kit.fleet.simulation.owner import LocalFile
 
-KINDS = (*["agent_message_chunk"] * 3, "agent_thought_chunk", "plan", "usage_update", "tool_call")
 ALL = 10**12
 BEGINS: dict[str, Any] = {}
 """Says to a viewer that everything comes from the oldest entry on."""
@@ -76,22 +72,17 @@ class Node:
         self.owner: Owner | None = None
 
 
-class Seat:
+class FleetSeat(Seat):
     def __init__(self, viewer: Viewer) -> None:
-        self.viewer = viewer
+        super().__init__(viewer)
         self.owner: Owner | None = None
-        self.attachment: Attachment | None = None
         self.epoch = ""
-        self.cursor: Cursor | None = None
-        self.wire: list[dict[str, Any]] = []
-        self.unanswered: dict[int, bytes] = {}
         self.sent: dict[int, int] = {}
-        self.next_id = 0
 
 
-class FleetWorld:
+class FleetWorld(PlayedWorld[FleetSeat]):
     def __init__(self, seed: int, number: int, machine: FleetMachine | None = None) -> None:
-        self.dice = random.Random(f"fleet/{seed}/{number}").random
+        super().__init__(f"fleet/{seed}/{number}")
         self.machine = machine or FleetMachine()
         self.clock = Clock()
         self.referee = FleetReferee()
@@ -99,23 +90,15 @@ class FleetWorld:
         self.goes_on_without = self.dice() < 0.1
         self.nodes = [Node(name) for name in "abc"[: 2 + self.draw(2)]]
         self._epochs = 0
-        self._tag = 0
         self.seats = [self._seat(index) for index in range(1 + self.draw(3))]
-        self.trace: list[bytes] = []
         self._watch()
-
-    def draw(self, count: int) -> int:
-        return int(self.dice() * count)
 
     def epoch(self) -> str:
         self._epochs += 1
         return f"e{self._epochs}"
 
-    def _seat(self, index: int) -> Seat:
-        typed = self.dice() < 0.5
-        role = Role.OBSERVER if index and self.dice() < 0.2 else Role.CONTROLLER
-        profile = ClientProfile(typed=typed, retry=typed)
-        seat = Seat(Viewer(id=f"v{index}", role=role, profile=profile, replay=True))
+    def _seat(self, index: int) -> FleetSeat:
+        seat = FleetSeat(self.viewer(index, replay=True))
         self.referee.begins_again(seat.viewer.id)
         return seat
 
@@ -125,20 +108,13 @@ class FleetWorld:
         """Play it to its end, and let everything come to rest.
 
         Raises:
-            BrokenFleetPromiseError: A promise did not hold.
+            BrokenPromiseError: A promise did not hold.
         """
         self.clock.run(2.0)
         for _ in range(40 + self.draw(160)):
             self.clock.run(self.dice() ** 3 * 2.0)
-            self._step()
+            self.step()
         self.rest()
-
-    def _step(self) -> None:
-        throw = self.dice()
-        for limit, act in STEPS:
-            if throw < limit:
-                act(self)
-                return
 
     # Nodes.
 
@@ -179,7 +155,7 @@ class FleetWorld:
     def shut_viewers(self, owner: Owner) -> None:
         for seat in self.seats:
             if seat.owner is owner:
-                self._deliver(seat, self.draw(len(seat.wire) + 1))
+                self.deliver(seat, self.draw(len(seat.wire) + 1))
                 self._cut(seat)
 
     def note_divergence(self, fenced: Owner, effect: Fenced) -> None:
@@ -198,20 +174,10 @@ class FleetWorld:
 
     # Agents.
 
-    def update(self) -> bytes:
-        self._tag += 1
-        kind = KINDS[self.draw(len(KINDS))]
-        update: dict[str, Any] = {"sessionUpdate": kind}
-        if kind.endswith("_chunk"):
-            update["content"] = {"type": "text", "text": f"<{self._tag}>"}
-        else:
-            update |= {"toolCallId": f"t{self._tag}", "tag": self._tag}
-        return jsonrpc.notification("session/update", {"sessionId": SESSION, "update": update})
-
     def _speak(self) -> None:
         owner = self._a_serving()
         if owner is not None:
-            owner.from_agent([self.update() for _ in range(1 + self.draw(5))])
+            owner.from_agent(*[self.update() for _ in range(1 + self.draw(5))], now=self.clock.now)
 
     def _answer(self) -> None:
         owner = self._a_serving()
@@ -223,36 +189,17 @@ class FleetWorld:
             return
         number = owner.agent_open.pop(self.draw(len(owner.agent_open)))
         lines = [self.update()] if self.dice() < 0.5 else []
-        owner.from_agent([*lines, jsonrpc.result(b"%d" % number, {"stopReason": "end_turn"})])
-
-    def to_agent(self, owner: Owner, line: bytes) -> None:
-        frame = jsonrpc.loads(line)
-        if frame.get("method") == "session/prompt":
-            self.referee.reached_agent(frame["params"]["tag"], owner.node.name)
-            owner.agent_open.append(frame["id"])
+        result = jsonrpc.result(b"%d" % number, {"stopReason": "end_turn"})
+        owner.from_agent(*lines, result, now=self.clock.now)
 
     # Viewers.
-
-    def to_viewer(self, owner: Owner, message: Message) -> None:
-        attachment = message.attachment  # type: ignore[union-attr]
-        seat = next((seat for seat in self.seats if seat.attachment is attachment), None)
-        if seat is None:
-            return
-        if isinstance(message, ToViewer):
-            seat.wire.append(jsonrpc.loads(message.line))
-        else:
-            lines = owner.renderer.again(message.end, attachment)  # type: ignore[union-attr]
-            seat.wire += map(jsonrpc.loads, lines)
-
-    def _any_seat(self) -> Seat:
-        return self.seats[self.draw(len(self.seats))]
 
     def _come(self) -> None:
         for seat in self.seats:
             if seat.attachment is None:
                 self._attach(seat)
 
-    def _attach(self, seat: Seat) -> None:
+    def _attach(self, seat: FleetSeat) -> None:
         """A viewer connects at some front, which knows the owner by its record or its node."""
         lease = self.broker.lease
         serving = self.serving()
@@ -261,7 +208,6 @@ class FleetWorld:
         if not serving:
             return
         owner = serving[self.draw(len(serving))]
-        assert owner.hub is not None
         assert owner.log is not None
         now_ms = self.clock.now_ms
         try:
@@ -273,65 +219,44 @@ class FleetWorld:
             seat.wire.append(BEGINS)
         seat.owner, seat.attachment, seat.epoch = owner, attachment, owner.log.epoch
         owner.carry_out(effects)
-        for request, line in list(seat.unanswered.items()):
-            self._say(seat, line, request)
+        for line in list(seat.unanswered.values()):
+            self.say(seat, line)
 
-    def _cut(self, seat: Seat) -> None:
+    def _cut(self, seat: FleetSeat) -> None:
         seat.attachment = seat.owner = None
         seat.wire.clear()
 
     def _go(self) -> None:
         """A link is cut, or the front that it went through dies."""
-        seat = self._any_seat()
+        seat = self.any_seat()
         owner = seat.owner
         if owner is None or seat.attachment is None:
             return
-        self._deliver(seat, self.draw(len(seat.wire) + 1))
+        self.deliver(seat, self.draw(len(seat.wire) + 1))
         attachment = seat.attachment
         self._cut(seat)
-        if owner.hub is not None:
-            owner.does(partial(self._detach, owner, attachment))
+        owner.does(partial(self._detach, owner, attachment))
 
     def _detach(self, owner: Owner, attachment: Attachment) -> None:
         clock = self.clock
-        assert owner.hub is not None
         effects = owner.hub.detach(attachment, clock.now, clock.now_ms, code=1006, cause="cut")
         owner.carry_out(effects)
 
-    def _prompt(self) -> None:
-        seat = self._any_seat()
-        if seat.attachment is None:
-            return
-        seat.next_id += 1
-        self._tag += 1
-        params = {"sessionId": SESSION, "prompt": [], "tag": self._tag}
-        line = jsonrpc.request(b"%d" % seat.next_id, "session/prompt", params)
-        seat.unanswered[seat.next_id] = line
-        self._say(seat, line, seat.next_id)
-
-    def _repeat(self) -> None:
-        seat = self._any_seat()
-        if seat.attachment is not None and seat.unanswered:
-            request, line = next(iter(seat.unanswered.items()))
-            self._say(seat, line, request)
-
-    def _say(self, seat: Seat, line: bytes, request: int) -> None:
+    def say(self, seat: FleetSeat, line: bytes) -> None:
         owner, attachment = seat.owner, seat.attachment
         frame = jsonrpc.decode(line)
         if owner is None or attachment is None or not isinstance(frame, jsonrpc.Frame):
             return
+        request = int(frame.message.request_id or b"0")
         seat.sent[request] = seat.sent.get(request, 0) + 1
 
         def arrives() -> None:
-            if owner.hub is not None and attachment in owner.hub.attached:
+            if attachment in owner.hub.attached:
                 owner.carry_out(owner.hub.receive(attachment, frame, self.clock.now_ms))
 
         owner.does(arrives)
 
-    def _pull(self) -> None:
-        self._pull_of(self._any_seat())
-
-    def _pull_of(self, seat: Seat) -> int:
+    def pull_of(self, seat: FleetSeat) -> int:
         if seat.attachment is None or seat.owner is None or seat.owner.is_stopped:
             return 0
         frames = [jsonrpc.loads(line) for line in frames_of(seat.attachment, seat.owner.renderer)]
@@ -339,11 +264,7 @@ class FleetWorld:
         seat.wire += frames
         return len(frames)
 
-    def _arrive(self) -> None:
-        seat = self._any_seat()
-        self._deliver(seat, 1 + self.draw(len(seat.wire) + 1))
-
-    def _deliver(self, seat: Seat, count: int) -> None:
+    def deliver(self, seat: FleetSeat, count: int) -> None:
         arriving, seat.wire[:] = seat.wire[:count], seat.wire[count:]
         for frame in arriving:
             if frame is BEGINS:
@@ -422,7 +343,7 @@ class FleetWorld:
 
     def _tick(self) -> None:
         owner = self._a_serving()
-        if owner is not None and owner.hub is not None:
+        if owner is not None:
             clock = self.clock
             owner.carry_out(owner.hub.handle_timeout(clock.now, clock.now_ms))
 
@@ -458,8 +379,8 @@ class FleetWorld:
         while owner.agent_open:
             self._answer_of(owner)
         for seat in self.seats:
-            while self._pull_of(seat) or seat.wire:
-                self._deliver(seat, len(seat.wire))
+            while self.pull_of(seat) or seat.wire:
+                self.deliver(seat, len(seat.wire))
         assert owner.replication is not None
         if owner.replication.end.sequence != self.broker.end.sequence:
             owner.do(owner.replication.connected())  # an idle owner knows of no loss
@@ -476,15 +397,15 @@ class FleetWorld:
             self.clock.run(0.5)
 
 
-STEPS = (
+FleetWorld.steps = (
     (0.20, FleetWorld._speak),
     (0.29, FleetWorld._answer),
     (0.37, FleetWorld._come),
     (0.41, FleetWorld._go),
-    (0.51, FleetWorld._prompt),
-    (0.54, FleetWorld._repeat),
-    (0.75, FleetWorld._pull),
-    (0.87, FleetWorld._arrive),
+    (0.51, FleetWorld.prompt),
+    (0.54, FleetWorld.repeat),
+    (0.75, FleetWorld.pull),
+    (0.87, FleetWorld.arrive),
     (0.89, FleetWorld._kill),
     (0.905, FleetWorld._lose_node),
     (0.925, FleetWorld._stop),

@@ -467,7 +467,7 @@ def test_a_probe_reports_the_editors_position_and_the_last_round_trip_once() -> 
     assert isinstance(alone, ToGateway)
     assert json.loads(alone.line)["params"] == {}
     link = begun()
-    head = link.front.hub.log.head
+    head = link.front.log.head
     assert _probed(link)["params"] == {"sessionId": SESSION, "seq": head}
     link.now += 0.25
     link.settle()
