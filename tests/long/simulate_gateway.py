@@ -3,6 +3,7 @@
     python -m tests.long.simulate_gateway --schedules 1000000 --seed 1
         [--jobs N] [--mutant NAME] [--schedule K]
     python -m tests.long.simulate_gateway --fleet …
+    python -m tests.long.simulate_gateway --connecting …
 
 A schedule is one session: an agent that speaks, asks and answers; up to three viewers that come
 back, with and without cursors, by the id of an event or with a past whose messages are joined, lag,
@@ -28,6 +29,9 @@ or late; links between the two that are cut; files that are damaged. Its referee
 (`tests.kit.fleet.simulation.referee`) has promises of its own: nothing is shown or done before it
 is in the stream (`unreplicated`), terms ascend (`terms`), no entry is replaced by another
 (`mixed`), and there is an owner again in time (`late`).
+
+With `--connecting` it is an editor before a connector whose link to the gateway is cut at any
+moment: at its end nothing may be lost or doubled, and each request has one answer.
 """
 
 from __future__ import annotations
@@ -39,22 +43,38 @@ import sys
 import time
 from collections import Counter
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tests.kit.fleet.simulation.mutants import FLEET_MUTANTS
 from tests.kit.fleet.simulation.referee import FLEET_PROMISES
 from tests.kit.fleet.simulation.world import FleetMachine, FleetWorld
 from tests.kit.gateway.mutants import MUTANTS
+from tests.kit.gateway.played_link import ConnectingWorld
 from tests.kit.gateway.referee import PROMISES
 from tests.kit.gateway.world import Machine, World
 from tests.kit.simulation.ledger import BrokenPromiseError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator
+    from collections.abc import Callable, Generator, Mapping
 
 _TOLD_EVERY_SECONDS = 30.0
 _CHUNK = 250
 """Schedules that a process is given at once: a quarter of a second of them."""
+
+
+class Game(NamedTuple):
+    """What is played: its worlds, how they are put together by name, and what it promises."""
+
+    world: Callable[[int, int, Any], Any]
+    machines: Mapping[str, Callable[[], Any]]
+    promises: tuple[str, ...]
+
+
+GAMES = {
+    "gateway": Game(World, {"": Machine, **MUTANTS}, PROMISES),
+    "fleet": Game(FleetWorld, {"": FleetMachine, **FLEET_MUTANTS}, FLEET_PROMISES),
+    "connecting": Game(ConnectingWorld, {"": object}, ("lost",)),
+}
 
 
 class Played(NamedTuple):
@@ -68,16 +88,8 @@ class Played(NamedTuple):
     digest: bytes
 
 
-def play(seed: int, mutant: str, number: int) -> Played:
-    return _played(World(seed, number, MUTANTS[mutant]() if mutant else Machine()), number)
-
-
-def play_fleet(seed: int, mutant: str, number: int) -> Played:
-    machine = FLEET_MUTANTS[mutant]() if mutant else FleetMachine()
-    return _played(FleetWorld(seed, number, machine), number)
-
-
-def _played(world: World | FleetWorld, number: int) -> Played:
+def play(game: str, seed: int, mutant: str, number: int) -> Played:
+    world = GAMES[game].world(seed, number, GAMES[game].machines[mutant]())
     promise = said = ""
     try:
         world.run()
@@ -87,14 +99,10 @@ def _played(world: World | FleetWorld, number: int) -> Played:
 
 
 def play_all(
-    seed: int,
-    mutant: str,
-    numbers: range,
-    jobs: int,
-    play_one: Callable[[int, str, int], Played] = play,
+    game: str, seed: int, mutant: str, numbers: range, jobs: int = 1
 ) -> Generator[Played, None, None]:
     """Play schedules, in this process or in several; what they came to comes in their order."""
-    one = partial(play_one, seed, mutant)
+    one = partial(play, game, seed, mutant)
     if jobs == 1:
         yield from map(one, numbers)
         return
@@ -103,7 +111,7 @@ def play_all(
 
 
 class Schedules:
-    def __init__(self, promises: tuple[str, ...] = PROMISES) -> None:
+    def __init__(self, promises: tuple[str, ...]) -> None:
         self.count = 0
         self._promises = promises
         self.broken: Counter[str] = Counter()
@@ -132,14 +140,15 @@ def main() -> int:
     parser.add_argument("--schedule", type=int, help="play this one alone")
     parser.add_argument("--jobs", type=int, default=1, help="processes that play them")
     parser.add_argument("--mutant", choices={**MUTANTS, **FLEET_MUTANTS}, default="")
-    parser.add_argument("--fleet", action="store_true", help="play sessions of a fleet")
+    for game in ("fleet", "connecting"):
+        parser.add_argument(f"--{game}", action="store_const", dest="game", const=game)
     arguments = parser.parse_args()
-    run = Schedules(FLEET_PROMISES if arguments.fleet else PROMISES)
-    play_one = play_fleet if arguments.fleet else play
+    game = arguments.game or "gateway"
+    run = Schedules(GAMES[game].promises)
     alone = arguments.schedule
     numbers = range(arguments.schedules) if alone is None else range(alone, alone + 1)
     told = time.monotonic()
-    for played in play_all(arguments.seed, arguments.mutant, numbers, arguments.jobs, play_one):
+    for played in play_all(game, arguments.seed, arguments.mutant, numbers, arguments.jobs):
         run.add(played)
         if time.monotonic() - told > _TOLD_EVERY_SECONDS:
             told = time.monotonic()

@@ -23,6 +23,7 @@ from lastword.gateway.holder.connection import _is_compact, _start_of
 from lastword.gateway.log.store import MemoryLog
 from lastword.gateway.viewing.reader import CursorError, Viewer, joined
 from tests.kit.gateway.played import CRASH, SESSION, PlayedSession
+from tests.kit.simulation.ledger import BrokenPromiseError
 
 if TYPE_CHECKING:
     from lastword.gateway.connecting.positions import ConnectEffect
@@ -384,9 +385,24 @@ def is_typed(answer: dict[str, Any]) -> dict[str, Any]:
     return payload
 
 
-def play(seed: str, steps: int = 150) -> None:
+def play(seed: str, steps: int = 150) -> PlayedLink:
     """One schedule: whatever was cut, all is well at its end."""
     link = begun(seed)
     for _ in range(steps):
         link.step()
     link.rests()
+    return link
+
+
+class ConnectingWorld:
+    """The same as the other worlds have it."""
+
+    def __init__(self, seed: int, number: int, _: object) -> None:
+        self._seed = f"{seed}/{number}"
+        self.trace: list[bytes] = []
+
+    def run(self) -> None:
+        try:
+            self.trace = [jsonrpc.dumps(frame) for frame in play(self._seed).given]
+        except AssertionError as error:
+            raise BrokenPromiseError("lost", str(error)) from error

@@ -1,4 +1,4 @@
-"""The gateway's simulator: it holds for the real hub, and sees what is wrong."""
+"""The simulators of the gateway and of a fleet: they hold for the real parts, and see mutants."""
 
 from __future__ import annotations
 
@@ -10,23 +10,27 @@ from unittest import mock
 
 import pytest
 
-from tests.kit.gateway.mutants import MUTANTS
 from tests.kit.rows import every
-from tests.long.simulate_gateway import Schedules, main, play_all
+from tests.long.simulate_gateway import GAMES, Schedules, main, play_all
 
 pytestmark = pytest.mark.no_cover  # thousands of turns, whose lines other tests reach
 
-CLEAN = re.compile(
-    r"schedules=(\d+) lost=0 double=0 disorder=0 untold=0 unanswered=0 trace=[0-9a-f]{16}"
-)
-
-
 FOUND_AS = {
-    "send_before_commit": {"V3"},
-    "live_path": {"lost", "disorder"},
-    "end_overtakes": {"V5"},
-    "joins_the_live": {"joined"},
-    "forgets_the_id": {"lost"},
+    "gateway": {
+        "send_before_commit": {"V3"},
+        "live_path": {"lost", "disorder"},
+        "end_overtakes": {"V5"},
+        "joins_the_live": {"joined"},
+        "forgets_the_id": {"lost"},
+    },
+    "fleet": {
+        "shows_before_replicated": {"unreplicated"},
+        "lease_for_fence": {"terms", "mixed"},
+        "renews_without_expiry": {"late"},
+        "resends_unsettled": {"mixed", "terms"},
+        "acknowledged_by_another": {"unreplicated", "terms"},
+        "rebuilds_too_little": {"unreplicated", "mixed"},
+    },
 }
 
 
@@ -41,21 +45,23 @@ def _run(*arguments: str) -> str:
     return said.getvalue()
 
 
-def test_sessions_with_accidents_of_every_kind_keep_every_promise() -> None:
-    said = _run("--schedules", "600", "--seed", "1")
-    found = CLEAN.fullmatch(said.splitlines()[-1])
-    assert found is not None, said
-    assert int(found[1]) == 600
-
-
-@every("mutant", MUTANTS)
-def test_a_wrongly_assembled_gateway_is_caught(mutant: str) -> None:
-    run = Schedules()
-    for played in play_all(1, mutant, range(1000), 1):
+@every("game, count", [("gateway", 600), ("fleet", 300)])
+def test_sessions_with_accidents_of_every_kind_keep_every_promise(game: str, count: int) -> None:
+    run = Schedules(GAMES[game].promises)
+    for played in play_all(game, 1, "", range(count)):
         run.add(played)
-        if FOUND_AS[mutant] <= run.broken.keys():
+    counts = " ".join(f"{promise}=0" for promise in GAMES[game].promises)
+    assert re.fullmatch(rf"schedules={count} {counts} trace=[0-9a-f]{{16}}", run.line()), run.line()
+
+
+@every("game, mutant", [(game, name) for game in FOUND_AS for name in GAMES[game].machines if name])
+def test_a_wrongly_assembled_gateway_is_caught(game: str, mutant: str) -> None:
+    run = Schedules(GAMES[game].promises)
+    for played in play_all(game, 1, mutant, range(1000)):
+        run.add(played)
+        if FOUND_AS[game][mutant] <= run.broken.keys():
             break
-    assert FOUND_AS[mutant] <= run.broken.keys()
+    assert FOUND_AS[game][mutant] <= run.broken.keys()
     assert run.first_failing
 
 
