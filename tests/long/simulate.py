@@ -24,6 +24,13 @@ promise, as the text of a test. To keep it: paste it into
 `tests/unit/link/test_connection_simulated.py` (with `from tests.kit.simulation.links import
 replay`), give it the sentence that should hold as its name, mend the core, and see it pass.
 `--link K` plays link K of the seed alone, and shows its trace.
+
+With `--processes`, links go through a real `lastword run` and a real agent. Agents, clients,
+referee and promises are the same; what differs is what is between them: processes, pipes, signals
+and the machine's clock. Agents die, are ended, and are started again, or can't be; nothing of a
+link may be left when its client has gone (`left`). Limits and waits are short. A link that breaks a
+promise is shown with what went over its wires: since real time passes in it, the same link may go
+well the next time.
 """
 
 from __future__ import annotations
@@ -31,15 +38,22 @@ from __future__ import annotations
 import argparse
 import gc
 import hashlib
+import resource
 import sys
+import tempfile
 import time
 from collections import Counter
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from lastword.core.link.connection import Connection
+from tests.kit import children
 from tests.kit.simulation import shrink
 from tests.kit.simulation.ledger import BrokenPromiseError
 from tests.kit.simulation.links import Drawn, replay
+from tests.kit.simulation.player import Player
+from tests.kit.simulation.processes import ProcessPlayer
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -48,28 +62,60 @@ COUNTED = ("silent", "double", "late", "unbounded")
 _SHOWN_LINE = 240
 
 
+Played: TypeAlias = "tuple[Drawn, BrokenPromiseError | None]"
+"""A link, and the promise that it broke, if any."""
+
+
+def play_core(seed: int, number: int, core: Callable[..., Any] = Connection) -> Played:
+    return _played(Drawn(seed, number, partial(Player, core=core)))
+
+
+def play_processes(
+    seed: int, number: int, player: Callable[..., ProcessPlayer] = ProcessPlayer
+) -> Played:
+    with tempfile.TemporaryDirectory(prefix="lastword-simulated-") as folder:
+        link, problem = _played(Drawn(seed, number, partial(player, folder=Path(folder))))
+        assert isinstance(link.world.player, ProcessPlayer)
+        try:
+            link.world.player.close()
+        except AssertionError as left:
+            problem = problem or BrokenPromiseError("left", str(left))
+    return link, problem
+
+
+def _played(link: Drawn) -> Played:
+    try:
+        link.run()
+    except BrokenPromiseError as broken:
+        return link, broken
+    return link, None
+
+
 class Tally:
-    def __init__(self, seed: int, core: Callable[..., Any] = Connection) -> None:
+    def __init__(
+        self,
+        seed: int,
+        core: Callable[..., Any] = Connection,
+        play: Callable[[int, int], Played] | None = None,
+    ) -> None:
         self.turns = 0
         self.links = 0
         self.broken: Counter[str] = Counter()
         self.first_failing: int | None = None
+        self._play = play or partial(play_core, core=core)
         self._seed = seed
-        self._core = core
         self._trace = hashlib.sha256()
 
-    def play(self, number: int) -> Drawn:
-        link = Drawn(self._seed, number, self._core)
-        try:
-            link.run()
-        except BrokenPromiseError as broken:
+    def play(self, number: int) -> Played:
+        link, broken = self._play(self._seed, number)
+        if broken is not None:
             self.broken[broken.promise] += 1
             if self.first_failing is None:
                 self.first_failing = number
         self.turns += link.world.turns
         self.links += 1
         self._trace.update(b"\n".join(link.world.player.trace))
-        return link
+        return link, broken
 
     def line(self, seconds: float) -> str:
         counts = " ".join(f"{promise}={self.broken[promise]}" for promise in COUNTED)
@@ -82,10 +128,8 @@ class Tally:
 
 def explain(seed: int, number: int, core: Callable[..., Any] = Connection) -> str:
     """The failure of one link, and the shortest schedule that fails the same way, as a test."""
-    link = Drawn(seed, number, core)
-    try:
-        link.run()
-    except BrokenPromiseError as broken:
+    link, broken = play_core(seed, number, core)
+    if broken is not None:
         schedule = link.world.schedule
         options, events = shrink.shortest(link.options, schedule, broken.promise, core)
         found = replay(options, events, core) or broken
@@ -102,23 +146,30 @@ def show(link: Drawn) -> None:
 def main() -> int:
     """Run as the command line says; gives the exit status."""
     parser = argparse.ArgumentParser(description="Simulate turns around lastword's core.")
+    parser.add_argument("--processes", action="store_true", help="play real processes")
     parser.add_argument("--turns", type=int, default=100_000, help="how many turns at least")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--link", type=int, help="play this link of the seed alone")
     parser.add_argument("--until-failure", action="store_true", help="stop at the first failure")
     parser.add_argument("--quiet", action="store_true", help="print the last line only")
     asked = parser.parse_args()
-    tally = Tally(asked.seed)
+    tally = Tally(asked.seed, play=play_processes if asked.processes else None)
     gc.set_threshold(50_000)  # a link leaves little behind; looking for it often costs a tenth
+    if asked.processes:
+        children.prepare()
+        resource.setrlimit(resource.RLIMIT_CORE, (0, resource.getrlimit(resource.RLIMIT_CORE)[1]))
     start = time.process_time()
     if asked.link is not None:
-        show(tally.play(asked.link))
+        show(tally.play(asked.link)[0])
     while asked.link is None and tally.turns < asked.turns:
-        tally.play(tally.links)
+        link, broken = tally.play(tally.links)
+        if broken is not None and asked.processes:
+            show(link)
+            print(f"link {tally.links - 1}, {link.options}: {broken}")
         if tally.broken and asked.until_failure:
             break
     seconds = time.process_time() - start
-    if tally.first_failing is not None:
+    if tally.first_failing is not None and not asked.processes:
         print(explain(asked.seed, tally.first_failing))
     if not asked.quiet:
         print(f"{tally.links} links, promises broken: {dict(tally.broken) or 'none'}")

@@ -12,7 +12,7 @@ from tests.kit.fleet.servers import require_server
 from tests.kit.places import ROOT
 from tests.kit.programs import run_program
 from tests.kit.simulation.processes import ProcessPlayer
-from tests.long.simulate_processes import play
+from tests.long.simulate import play_processes
 
 LONG_FUSE_SECONDS = 600
 on_linux = pytest.mark.skipif(sys.platform != "linux", reason="it looks at processes in /proc")
@@ -102,7 +102,7 @@ LINK = (3, 4)
 
 @on_linux
 def test_random_turns_through_real_processes_keep_every_promise() -> None:
-    link, problem = play(*LINK)
+    link, problem = play_processes(*LINK)
     assert problem is None, "\n".join([str(problem), *map(repr, link.world.player.trace[-40:])])
     assert link.world.turns > 10
 
@@ -117,6 +117,6 @@ class Hides(ProcessPlayer):
 
 @on_linux
 def test_a_frame_that_does_not_arrive_is_noticed() -> None:
-    _, problem = play(*LINK, Hides)
+    _, problem = play_processes(*LINK, Hides)
     assert problem is not None
     assert problem.promise == "G4"

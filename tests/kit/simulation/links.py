@@ -83,11 +83,7 @@ _CLIENT = Table(clients.DEEDS)
 
 class Drawn:
     def __init__(
-        self,
-        seed: int,
-        number: int,
-        core: Callable[..., Any] = Connection,
-        player: Callable[..., Player] = Player,
+        self, seed: int, number: int, player: Callable[[dict[str, Any]], Player] = Player
     ) -> None:
         dice = Random(seed * _SEED_STRIDE + number)
         roll = dice.random
@@ -106,7 +102,7 @@ class Drawn:
         self.options["fallback_stays"] = _STAYS[number % len(_STAYS)]
         self.profile = list(clients.PROFILES)[int(roll() * len(clients.PROFILES))]
         v2 = self.profile.startswith("v2")
-        self.world = World(player(self.options, core), dice, v2=v2, handler=roll() < 0.15)
+        self.world = World(player(self.options), dice, v2=v2, handler=roll() < 0.15)
         self.world.has_models = bool(self.options["fallback_model"]) and not v2
         self._calm = calm
         self._turns = 20 + int(roll() * 40) if calm else 6 + int(roll() * 14)
