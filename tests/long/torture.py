@@ -21,19 +21,12 @@ from tests.kit.patience import FUSE_SECONDS
 from tests.kit.places import AGENTS
 from tests.kit.sidecar import SidecarClient
 
-HERE = Path(__file__).resolve().parent
+LAUNCHER = Path(__file__).with_name("torture_sidecar.py")
 AGENT = (sys.executable, "-I", "-S", str(AGENTS / "chaos_agent.py"))
 WORDS = ("hello", "die sigkill", "hello", "hello")
 
 
-class Client(SidecarClient):
-    def __init__(self, number: int, round_: int, told: Path) -> None:
-        launcher = str(HERE / "torture_sidecar.py")
-        self.sidecar = (sys.executable, launcher, str(number), str(round_), str(told))  # type: ignore[misc]
-        super().__init__(AGENT)
-
-
-def session(client: Client) -> list[int]:
+def session(client: SidecarClient) -> list[int]:
     """The whole session; gives the ids of the prompts that were sent."""
     prompts: list[int] = []
     try:
@@ -53,7 +46,8 @@ def session(client: Client) -> list[int]:
 def torture(number: int, round_: int, told: Path) -> tuple[str, str]:
     """One session; gives the call that failed (empty where none did), and what was wrong."""
     told.unlink(missing_ok=True)
-    client, problem = Client(number, round_, told), ""
+    under = (sys.executable, str(LAUNCHER), str(number), str(round_), str(told))
+    client, problem = SidecarClient(AGENT, under=under), ""
     try:
         prompts = session(client)
         if client.exit_status is None:

@@ -1,4 +1,4 @@
-"""`lastword run` one of whose system calls fails: `torture_sidecar.py NUMBER ROUND FILE OPTIONS…`.
+"""A sidecar one of whose system calls fails: `torture_sidecar.py NUMBER ROUND FILE … run OPTIONS…`.
 
 The call of that number, counted from the start, raises the error that such a call may raise; ROUND
 chooses among several. Which call it was is written to FILE; nothing is, where there were fewer.
@@ -11,9 +11,13 @@ import fcntl
 import os
 import select
 import sys
-from typing import Any
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
 
 from lastword.core.restart import state
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 FAULTS: dict[str, tuple[int, ...]] = {
     "read": (errno.EIO, errno.EAGAIN),
@@ -34,52 +38,38 @@ FAULTS: dict[str, tuple[int, ...]] = {
 }
 
 
-class Faults:
-    def __init__(self, number: int, round_: int, told: str) -> None:
-        self._left = number
-        self._round = round_
-        self._told = told
-        self._pid = os.getpid()
+def main() -> int:
+    number, round_, told, *words = sys.argv[1:]
+    left, own_pid = int(number), os.getpid()
 
-    def wrap(self, module: Any, name: str) -> None:
-        setattr(module, name, self.wrapped(name, getattr(module, name)))
-
-    def wrapped(self, name: str, real: Any) -> Any:
+    def failing(name: str, real: Callable[..., Any]) -> Callable[..., Any]:
         def call(*args: Any, **options: Any) -> Any:
-            self._count(name)
+            nonlocal left
+            if os.getpid() == own_pid:  # the guardian is a process of its own
+                left -= 1
+                if left == 0:
+                    fault = FAULTS[name][int(round_) % len(FAULTS[name])]
+                    with open(told, "w", encoding="utf-8") as file:
+                        file.write(f"{name} {errno.errorcode[fault]}")
+                    raise OSError(fault, os.strerror(fault))
             return real(*args, **options)
 
         return call
 
-    def _count(self, name: str) -> None:
-        if os.getpid() != self._pid:
-            return  # the guardian is a process of its own
-        self._left -= 1
-        if self._left == 0:
-            number = FAULTS[name][self._round % len(FAULTS[name])]
-            with open(self._told, "w", encoding="utf-8") as file:
-                file.write(f"{name} {errno.errorcode[number]}")
-            raise OSError(number, os.strerror(number))
+    def poll() -> Any:
+        found = real_poll()
+        ours = {"register": found.register, "unregister": found.unregister}
+        return SimpleNamespace(**ours, poll=failing("poll", found.poll))
 
-
-class Poll:
-    def __init__(self, faults: Faults, real: Any) -> None:
-        self.register, self.unregister = real.register, real.unregister
-        self.poll = faults.wrapped("poll", real.poll)
-
-
-def main() -> int:
-    number, round_, told, *options = sys.argv[1:]
     state.FIRST_BACKOFF_SECONDS = 0.0
-    faults, real_poll = Faults(int(number), int(round_), told), select.poll
-    for name in FAULTS.keys() - {"fcntl", "ioctl", "poll"}:
-        faults.wrap(os, name)
-    faults.wrap(fcntl, "fcntl")
-    faults.wrap(fcntl, "ioctl")
-    select.poll = lambda: Poll(faults, real_poll())  # type: ignore[assignment,return-value]
+    real_poll = select.poll
+    for name in FAULTS.keys() - {"poll"}:
+        module: Any = fcntl if name in {"fcntl", "ioctl"} else os
+        setattr(module, name, failing(name, getattr(module, name)))
+    select.poll = poll  # type: ignore[assignment]
     from lastword.cli.run import command  # noqa: PLC0415  (what it takes from `os` is wrapped)
 
-    return command.main(options)
+    return command.main(words[words.index("run") + 1 :])
 
 
 if __name__ == "__main__":
