@@ -64,12 +64,11 @@ class Kills:
         self._told: set[str] = set()
         self.count = 0
         """Processes that were killed."""
-        environment = os.environ | {"NO_PROXY": "127.0.0.1", "no_proxy": "127.0.0.1"}
         self._gateway = Gateway(
             folder,
             agent(str(write_script(folder, FAILING))),
             *("--report-to", self._collector.url, "--sessions", "64"),
-            environment=environment,
+            variables={"NO_PROXY": "127.0.0.1", "no_proxy": "127.0.0.1"},
         )
 
     def round(self) -> None:

@@ -34,8 +34,6 @@ class Fault(Enum):
     """Nothing passes any more, and nobody is told."""
     HALF_OPEN = "half_open"
     """The client is heard, the server is not."""
-    DEAF = "deaf"
-    """The server is heard, the client is not."""
 
 
 @dataclass(frozen=True)
@@ -62,7 +60,6 @@ class FaultProxy:
         self.connections = 0
         self.struck = 0
         self._swallowed = 0
-        self._server: asyncio.Server | None = None
         self._open: set[asyncio.Task[None]] = set()
         self._ends: set[asyncio.StreamWriter] = set()
         """The server's end of each connection that is open."""
@@ -72,15 +69,13 @@ class FaultProxy:
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        if self._server is not None:
-            await close_server(self._server)
+        await close_server(self._server)
         for task in list(self._open):
             task.cancel()
         await asyncio.gather(*self._open, return_exceptions=True)
 
     @property
     def port(self) -> int:
-        assert self._server is not None
         port: int = self._server.sockets[0].getsockname()[1]
         return port
 
@@ -95,7 +90,7 @@ class FaultProxy:
         self._swallowed = self.connections
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        if self._server is None or not self._server.is_serving():  # let in just before its end
+        if not self._server.is_serving():  # let in just before its end
             writer.transport.abort()
             return
         task = asyncio.current_task()
@@ -153,28 +148,19 @@ class FaultProxy:
                     await asyncio.sleep(len(piece) / plan.bytes_per_second)
                 if number < self._swallowed:
                     continue
-                if plan.fault is Fault.DEAF:
-                    before, left = left, left - len(piece)
-                    if left <= 0 < before:
-                        self.struck += 1
-                        up.cancel()
-                elif plan.fault is not Fault.NONE:
+                if plan.fault is not Fault.NONE:
                     piece, left = piece[:left], left - len(piece)
                 writer.write(piece)
                 await writer.drain()
-                if plan.fault not in {Fault.NONE, Fault.DEAF} and left <= 0:
-                    self.struck += 1
-                    await self._strike(plan, reader, up)
-                    return
-
-    async def _strike(
-        self, plan: Plan, reader: asyncio.StreamReader, up: asyncio.Task[None]
-    ) -> None:
-        if plan.fault is Fault.BLACK_HOLE:
-            up.cancel()
-            await asyncio.Event().wait()
-        elif plan.fault is Fault.HALF_OPEN:
-            while await reader.read(PIECE_BYTES):
+                if plan.fault is not Fault.NONE and left <= 0:
+                    break
+            else:
+                return
+            self.struck += 1
+            if plan.fault is Fault.BLACK_HOLE:
+                up.cancel()
+                await asyncio.Event().wait()
+            while plan.fault is Fault.HALF_OPEN and await reader.read(PIECE_BYTES):
                 pass
 
 

@@ -9,27 +9,42 @@ import pytest
 
 from lastword.core.protocol import jsonrpc
 from lastword.core.timeline.entry import Kind
+from lastword.gateway.fleet.replicated_log import ReplicatedLog
 from lastword.gateway.holder.effects import Commit, Effects, Retell, ToAgent, ToViewer
 from lastword.gateway.holder.hub import MAX_OPEN, Hub
-from lastword.gateway.log.entries import Cursor, LogKind
+from lastword.gateway.log.entries import Cursor, LogKind, Pins
 from lastword.gateway.log.store import MemoryLog
 from lastword.gateway.viewing.frames import question_id, session_key
 from lastword.gateway.viewing.reader import CursorError, Reset, Role, Viewer
 from lastword.gateway.viewing.render import WAITS
-from tests.kit.gateway.committing import CommittingHub
+from tests.kit.fleet.late_publisher import LatePublisher
 from tests.kit.gateway.entries_made import SESSION, frame_of, said, update_line
-from tests.kit.gateway.late_log import late
 from tests.kit.rows import every
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from lastword.gateway.holder.effects import HubEffect
+    from lastword.gateway.log.entries import LogEntry
+    from lastword.gateway.log.store import Log
     from lastword.gateway.viewing.reader import Attachment
 
 KEY = session_key(SESSION)
 ERROR = {"code": -32603, "message": "gone", "data": {"agent_error": {"type": "agent_crash"}}}
 A, B = Viewer(id="a"), Viewer(id="b")
+
+
+class CommittingHub(Hub):
+    """A hub whose entries are in its log at once; its effects are what is sent."""
+
+    def __init__(self, log: Log, **options: Any) -> None:
+        super().__init__(log, **options)
+        self.log = log
+
+    def _commit(self, entries: Sequence[LogEntry]) -> list[HubEffect]:
+        self.head += len(entries)
+        self.log.append(entries)
+        return []
 
 
 class Play:
@@ -437,7 +452,8 @@ def test_a_commit_is_an_effect_that_precedes_its_dependents() -> None:
 def test_a_message_waits_for_the_commits_before_it_and_for_no_other() -> None:
     sent: list[object] = []
     written: list[Callable[[], None]] = []
-    effects = Effects(late(MemoryLog(), written.append), sent.append)
+    late = ReplicatedLog(MemoryLog(), LatePublisher(written.append), 0, Pins())
+    effects = Effects(late, sent.append)
     line = [ToAgent(b"%d" % number) for number in range(5)]
     entry = said(1)
     effects.carry_out([line[0]])

@@ -15,7 +15,6 @@ from lastword.gateway.log.store import LogUnavailableError, MemoryLog
 from lastword.gateway.viewing.reader import CursorError, Reader, Reset, start
 from tests.kit.fleet.late_publisher import LatePublisher
 from tests.kit.gateway.entries_made import ask, end, out, said, told
-from tests.kit.gateway.late_log import late
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -23,7 +22,7 @@ if TYPE_CHECKING:
 
     from lastword.gateway.log.store import Committed, Log
 
-KINDS = ("memory", "sqlite", "lasting", "half", "late", "replicated")
+KINDS = ("memory", "sqlite", "lasting", "half", "replicated")
 
 
 @pytest.fixture(params=KINDS)
@@ -39,14 +38,13 @@ def log(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Log]:
     if request.param == "replicated":
         yield ReplicatedLog(lasting, LatePublisher(WRITTEN.append), 0, Pins())
     else:
-        delayed = late(lasting, WRITTEN.append)
-        yield {"sqlite": disk, "late": delayed}.get(request.param, lasting)
+        yield disk if request.param == "sqlite" else lasting
     WRITTEN.clear()
     disk.close()
 
 
 WRITTEN: list[Callable[[], None]] = []
-"""The commits that a late log is still to make."""
+"""What replicates the commits that a replicated log is still to show."""
 
 
 def commit(log: Log, entries: Sequence[LogEntry]) -> int:
@@ -217,20 +215,6 @@ def test_a_log_that_can_store_nothing_raises_one_exception(tmp_path: Path) -> No
     disk._db.close()
     with pytest.raises(LogUnavailableError, match="closed"):
         log.remembered("id")
-
-
-def test_a_late_log_commits_its_written_entries_before_it_ends() -> None:
-    log = late(MemoryLog(), WRITTEN.append)
-    reports: list[int] = []
-    log.observers.append(lambda commit: reports.append(len(commit.entries)))
-    assert log.append([out(), out()]) == 2
-    assert log.append([out()]) == 3
-    assert (log.head, reports) == (0, [])
-    log.close()
-    assert (log.head, reports) == (3, [2, 1])
-    while WRITTEN:
-        WRITTEN.pop()()
-    assert log.head == 3
 
 
 def test_two_logs_have_two_epochs(tmp_path: Path) -> None:
