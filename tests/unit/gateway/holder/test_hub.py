@@ -13,6 +13,8 @@ from lastword.gateway.fleet.replicated_log import ReplicatedLog
 from lastword.gateway.holder.effects import Commit, Effects, Retell, ToAgent, ToViewer
 from lastword.gateway.holder.hub import MAX_OPEN, Hub
 from lastword.gateway.log.entries import Cursor, LogKind, Pins
+from lastword.gateway.log.session_log import LastingLog
+from lastword.gateway.log.sqlite import SqliteLog
 from lastword.gateway.log.store import MemoryLog
 from lastword.gateway.viewing.frames import question_id, session_key
 from lastword.gateway.viewing.reader import CursorError, Reset, Role, Viewer
@@ -23,6 +25,7 @@ from tests.kit.rows import every
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+    from pathlib import Path
 
     from lastword.gateway.holder.effects import HubEffect
     from lastword.gateway.log.entries import LogEntry
@@ -449,10 +452,11 @@ def test_a_commit_is_an_effect_that_precedes_its_dependents() -> None:
     assert (hub.head, log.head) == (5, 0)
 
 
-def test_a_message_waits_for_the_commits_before_it_and_for_no_other() -> None:
+def test_a_message_waits_for_the_commits_before_it_and_for_no_other(tmp_path: Path) -> None:
     sent: list[object] = []
     written: list[Callable[[], None]] = []
-    late = ReplicatedLog(MemoryLog(), LatePublisher(written.append), 0, Pins())
+    disk = LastingLog(SqliteLog(str(tmp_path / "log.db")))
+    late = ReplicatedLog(disk, LatePublisher(written.append), 0, Pins())
     effects = Effects(late, sent.append)
     line = [ToAgent(b"%d" % number) for number in range(5)]
     entry = said(1)
@@ -466,6 +470,7 @@ def test_a_message_waits_for_the_commits_before_it_and_for_no_other() -> None:
     written.pop(0)()
     effects.carry_out([line[4]])
     assert sent == line
+    disk.close()
 
 
 def test_a_session_is_closed_once_its_agent_has_closed_it() -> None:
