@@ -27,7 +27,7 @@ from lastword.gateway.fleet.streams import Streams  # noqa: E402
 from lastword.gateway.log.entries import LogEntry, LogKind  # noqa: E402
 from lastword.gateway.log.session_log import session_log  # noqa: E402
 from tests.kit.fleet.connected import KEY, connected  # noqa: E402
-from tests.kit.fleet.faulty_store import Listening  # noqa: E402
+from tests.kit.fleet.in_memory import Listening  # noqa: E402
 from tests.kit.fleet.servers import Cluster  # noqa: E402
 
 if TYPE_CHECKING:

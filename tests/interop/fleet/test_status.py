@@ -26,7 +26,7 @@ from lastword.gateway.fleet.status import NAME, store_settings
 from lastword.gateway.front.folders import run_folder_of
 from lastword.gateway.settings.values import FleetSettings
 from tests.kit.fleet.connected import KEY, KEY_BYTES, connected, node
-from tests.kit.fleet.leases_in_memory import owner
+from tests.kit.fleet.in_memory import owner
 from tests.kit.fleet.servers import PASSWORD
 from tests.kit.gateway.serving import Place, until
 from tests.kit.json_glossary import problems_in

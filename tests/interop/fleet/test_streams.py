@@ -22,8 +22,8 @@ from lastword.gateway.fleet.stream_messages import Subjects, batch_messages, sig
 from lastword.gateway.fleet.streams import Streams
 from lastword.gateway.wire import name_of
 from tests.kit.fleet.connected import KEY, connected
-from tests.kit.fleet.faulty_store import Listening
-from tests.kit.fleet.leases_in_memory import owner as owner_record
+from tests.kit.fleet.in_memory import Listening
+from tests.kit.fleet.in_memory import owner as owner_record
 from tests.kit.fleet.replica_rules import RULES, entries_of
 from tests.kit.gateway.entries_made import ask, out
 from tests.kit.patience import fused

@@ -14,7 +14,7 @@ import msgspec
 from lastword.gateway.fleet.broker import ANSWER_SECONDS
 from lastword.gateway.fleet.errors import FleetError, NotStoredError, OutcomeUnknownError
 from lastword.gateway.fleet.replica import EMPTY
-from tests.kit.fleet.replica_in_memory import MemoryReplicas
+from tests.kit.fleet.in_memory import MemoryReplicas
 from tests.kit.gateway.played import SESSION
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from lastword.gateway.fleet.errors import FencedError
 from lastword.gateway.fleet.leases import CHANGED_SECONDS, SPARE_SECONDS, Leases
 from lastword.gateway.fleet.records import LEASE_SECONDS, RENEW_SECONDS, OwnerRecord
 from lastword.gateway.log.store import LogUnavailableError
-from tests.kit.fleet.leases_in_memory import MemoryBucket, owner
+from tests.kit.fleet.in_memory import MemoryBucket, owner
 from tests.kit.patience import FUSE_SECONDS, fused_with
 
 

@@ -19,8 +19,7 @@ from lastword.gateway.log import files
 from lastword.gateway.log.entries import LogEntry, LogKind
 from lastword.gateway.log.files import LogOwnedError
 from lastword.gateway.settings.values import FleetSettings, HolderSettings
-from tests.kit.fleet.leases_in_memory import MemoryBucket, owner
-from tests.kit.fleet.replica_in_memory import MemoryReplicas, MemoryReplicaStore
+from tests.kit.fleet.in_memory import MemoryBucket, MemoryReplicas, MemoryReplicaStore, owner
 from tests.kit.patience import fused
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from lastword.gateway.fleet.replica_pages import ReplicaLog, replica_page
 from lastword.gateway.log.entries import Numbered
 from lastword.gateway.log.store import LogUnavailableError
 from lastword.gateway.viewing.reader import CursorError
-from tests.kit.fleet.faulty_store import FaultyStore
+from tests.kit.fleet.in_memory import MemoryReplicaStore
 from tests.kit.fleet.replica_rules import batch
 from tests.kit.gateway.entries_made import ask, out, said, told
 from tests.kit.patience import FUSE_SECONDS, fused_with
@@ -23,7 +23,7 @@ from tests.kit.patience import FUSE_SECONDS, fused_with
 SESSION = "s1"
 
 
-async def filled(store: FaultyStore, *sizes: int) -> None:
+async def filled(store: MemoryReplicaStore, *sizes: int) -> None:
     end = await store.claim(SESSION, EMPTY, "a")
     first = 1
     for size in sizes:
@@ -31,17 +31,17 @@ async def filled(store: FaultyStore, *sizes: int) -> None:
         first += size
 
 
-played = fused_with(FaultyStore)
+played = fused_with(MemoryReplicaStore)
 
 
-async def page_of(store: FaultyStore, query: EventQuery, wait_seconds: float = 0.0) -> Any:
+async def page_of(store: MemoryReplicaStore, query: EventQuery, wait_seconds: float = 0.0) -> Any:
     page = await replica_page(store, SESSION, query, wait_seconds)
     assert page is not None
     return page
 
 
 @played
-async def test_a_replica_is_paged_to_its_end(store: FaultyStore) -> None:
+async def test_a_replica_is_paged_to_its_end(store: MemoryReplicaStore) -> None:
     assert await replica_page(store, SESSION, EventQuery()) is None
     await filled(store, 100, 3, 200)
     page = await page_of(store, EventQuery(limit=90))
@@ -55,7 +55,7 @@ async def test_a_replica_is_paged_to_its_end(store: FaultyStore) -> None:
 
 
 @played
-async def test_a_page_waits_for_an_entry(store: FaultyStore) -> None:
+async def test_a_page_waits_for_an_entry(store: MemoryReplicaStore) -> None:
     await filled(store, 1)
     query = EventQuery(epoch="e1", seq=1)
     assert (await page_of(store, query, 0.01))["events"] == []
@@ -66,7 +66,9 @@ async def test_a_page_waits_for_an_entry(store: FaultyStore) -> None:
 
 
 @played
-async def test_a_replica_without_its_oldest_entries_begins_behind_them(store: FaultyStore) -> None:
+async def test_a_replica_without_its_oldest_entries_begins_behind_them(
+    store: MemoryReplicaStore,
+) -> None:
     await filled(store, BUCKET_ENTRIES, 10)
     await store.trim(SESSION, BUCKET_ENTRIES + 1)
     page = await page_of(store, EventQuery())
@@ -76,7 +78,7 @@ async def test_a_replica_without_its_oldest_entries_begins_behind_them(store: Fa
 
 
 @played
-async def test_a_replica_reads_like_a_log(store: FaultyStore) -> None:
+async def test_a_replica_reads_like_a_log(store: MemoryReplicaStore) -> None:
     claimed = await store.claim(SESSION, EMPTY, "a")
     state = LogState("e1", 0, {}, [("ask:9", Numbered(0, ask(9)))])
     entries = [ask(1), ask(2), said(3), told(1), *[out(text="x" * 1000)] * 5]
@@ -95,7 +97,9 @@ async def test_a_replica_reads_like_a_log(store: FaultyStore) -> None:
 
 
 @played
-async def test_a_batch_that_replaces_others_is_read_in_their_place(store: FaultyStore) -> None:
+async def test_a_batch_that_replaces_others_is_read_in_their_place(
+    store: MemoryReplicaStore,
+) -> None:
     await filled(store, 3)
     end = await store.last(SESSION)
     replacing = ReplicaBatch("e2", 2, [said(2)])
@@ -107,7 +111,7 @@ async def test_a_batch_that_replaces_others_is_read_in_their_place(store: Faulty
 
 @played
 async def test_a_server_that_is_behind_is_not_a_gap(
-    store: FaultyStore, monkeypatch: pytest.MonkeyPatch
+    store: MemoryReplicaStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(replica_pages, "LOOK_SECONDS", 0.001)
     await filled(store, 2)
@@ -126,7 +130,7 @@ async def test_a_server_that_is_behind_is_not_a_gap(
 
 @played
 async def test_an_unreachable_broker_raises_what_logs_raise(
-    store: FaultyStore, monkeypatch: pytest.MonkeyPatch
+    store: MemoryReplicaStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     await filled(store, 2)
     end = await store.last(SESSION)

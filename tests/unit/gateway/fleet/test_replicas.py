@@ -24,8 +24,7 @@ from lastword.gateway.fleet.replicated_log import open_claimed, open_new
 from lastword.gateway.fleet.replicator import Replicator, claim
 from lastword.gateway.log import sqlite
 from lastword.gateway.log.session_log import session_log
-from tests.kit.fleet.faulty_store import FaultyStore, Listening
-from tests.kit.fleet.replica_in_memory import MemoryReplicaStore
+from tests.kit.fleet.in_memory import Listening, MemoryReplicaStore
 from tests.kit.fleet.replica_rules import RULES, batch, entries_of
 from tests.kit.gateway.entries_made import ask, out, said, told
 from tests.kit.patience import FUSE_SECONDS, fused, fused_with
@@ -53,7 +52,7 @@ def hurried(monkeypatch: pytest.MonkeyPatch) -> None:
 class Node:
     """A node with a folder, and the store that all share."""
 
-    def __init__(self, store: FaultyStore, folder: Path, name: str = "a") -> None:
+    def __init__(self, store: MemoryReplicaStore, folder: Path, name: str = "a") -> None:
         folder.mkdir(exist_ok=True)
         self.store = store
         self.name = name
@@ -84,10 +83,10 @@ class Node:
             await self.replicator.settled()
 
 
-played = fused_with(FaultyStore)
+played = fused_with(MemoryReplicaStore)
 
 
-async def replica_of(store: FaultyStore) -> list[LogEntry]:
+async def replica_of(store: MemoryReplicaStore) -> list[LogEntry]:
     """Return all entries of the replica, whose numbers are dense."""
     found = await entries_of(store, SESSION)
     assert [seq for seq, _ in found] == list(range(1, len(found) + 1))
@@ -96,7 +95,7 @@ async def replica_of(store: FaultyStore) -> list[LogEntry]:
 
 @played
 async def test_a_new_session_is_claimed_and_replicated_in_batches(
-    store: FaultyStore, tmp_path: Path
+    store: MemoryReplicaStore, tmp_path: Path
 ) -> None:
     node = Node(store, tmp_path)
     log = node.begin()
@@ -124,7 +123,7 @@ async def test_a_new_session_is_claimed_and_replicated_in_batches(
 )
 @played
 async def test_each_entry_is_replicated_once_despite_any_fault(
-    store: FaultyStore, tmp_path: Path, fault: Exception
+    store: MemoryReplicaStore, tmp_path: Path, fault: Exception
 ) -> None:
     node = Node(store, tmp_path)
     store.faults += [fault, None, fault, fault, None, None, fault]
@@ -140,7 +139,9 @@ async def test_each_entry_is_replicated_once_despite_any_fault(
 
 
 @played
-async def test_a_failing_observer_delays_no_entry(store: FaultyStore, tmp_path: Path) -> None:
+async def test_a_failing_observer_delays_no_entry(
+    store: MemoryReplicaStore, tmp_path: Path
+) -> None:
     node = Node(store, tmp_path)
     asyncio.get_running_loop().set_exception_handler(lambda *_: None)
     log = node.begin()
@@ -156,7 +157,7 @@ async def test_a_failing_observer_delays_no_entry(store: FaultyStore, tmp_path: 
 
 @played
 async def test_a_stall_is_reported_with_its_reason(
-    store: FaultyStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    store: MemoryReplicaStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(replication, "STALL_SECONDS", 0.5)
     node = Node(store, tmp_path)
@@ -173,7 +174,7 @@ async def test_a_stall_is_reported_with_its_reason(
 
 @played
 async def test_an_owner_that_was_taken_over_stops_and_its_tail_is_lost(
-    store: FaultyStore, tmp_path: Path
+    store: MemoryReplicaStore, tmp_path: Path
 ) -> None:
     old, new = Node(store, tmp_path / "a"), Node(store, tmp_path / "b", "b")
     log = old.begin()
@@ -198,7 +199,7 @@ async def test_an_owner_that_was_taken_over_stops_and_its_tail_is_lost(
 
 @played
 async def test_a_session_that_another_node_has_is_not_started(
-    store: FaultyStore, tmp_path: Path
+    store: MemoryReplicaStore, tmp_path: Path
 ) -> None:
     Node(store, tmp_path / "a").begin()
     await asyncio.sleep(0)
@@ -210,7 +211,7 @@ async def test_a_session_that_another_node_has_is_not_started(
 
 @played
 async def test_a_successor_on_the_same_node_publishes_the_unpublished_entries(
-    store: FaultyStore, tmp_path: Path
+    store: MemoryReplicaStore, tmp_path: Path
 ) -> None:
     first = Node(store, tmp_path)
     log = first.begin()
@@ -230,7 +231,7 @@ async def test_a_successor_on_the_same_node_publishes_the_unpublished_entries(
 
 @played
 async def test_a_local_file_that_lacks_the_end_is_made_from_the_stream(
-    store: FaultyStore, tmp_path: Path
+    store: MemoryReplicaStore, tmp_path: Path
 ) -> None:
     node = Node(store, tmp_path)
     log = node.begin()
@@ -257,7 +258,7 @@ def change(path: str, tail: list[LogEntry] | None) -> None:
 @pytest.mark.parametrize("tail", [[out(text="other")], [out(text="2"), out(text="3")], None])
 @played
 async def test_a_local_file_is_set_aside_if_the_stream_has_not_all_of_it(
-    store: FaultyStore, tmp_path: Path, tail: list[LogEntry] | None
+    store: MemoryReplicaStore, tmp_path: Path, tail: list[LogEntry] | None
 ) -> None:
     node = Node(store, tmp_path)
     log = node.begin()
@@ -275,7 +276,7 @@ async def test_a_local_file_is_set_aside_if_the_stream_has_not_all_of_it(
 
 @played
 async def test_a_session_without_its_oldest_entries_is_made_from_its_state_and_the_rest(
-    store: FaultyStore, tmp_path: Path
+    store: MemoryReplicaStore, tmp_path: Path
 ) -> None:
     node = Node(store, tmp_path / "a")
     log = node.begin()
@@ -297,7 +298,7 @@ async def test_a_session_without_its_oldest_entries_is_made_from_its_state_and_t
 
 @played
 async def test_a_replica_keeps_the_entries_that_its_state_does_not_cover(
-    store: FaultyStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    store: MemoryReplicaStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(replication, "STATE_ENTRIES", 10**9)
     node = Node(store, tmp_path)
@@ -314,7 +315,7 @@ async def test_a_replica_keeps_the_entries_that_its_state_does_not_cover(
 
 @played
 async def test_a_session_whose_disk_was_full_continues_from_its_stream(
-    store: FaultyStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    store: MemoryReplicaStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sqlite, "BUSY_SECONDS", 0.01)
     node = Node(store, tmp_path)
@@ -340,7 +341,7 @@ async def test_a_session_whose_disk_was_full_continues_from_its_stream(
 
 @played
 async def test_an_owner_whose_stream_was_emptied_publishes_its_log_again_from_the_start(
-    store: FaultyStore, tmp_path: Path
+    store: MemoryReplicaStore, tmp_path: Path
 ) -> None:
     node = Node(store, tmp_path)
     log = node.begin()
@@ -361,7 +362,7 @@ async def test_an_owner_whose_stream_was_emptied_publishes_its_log_again_from_th
 
 @played
 async def test_a_batch_that_begins_before_the_end_replaces_the_entries_there(
-    store: FaultyStore, tmp_path: Path
+    store: MemoryReplicaStore, tmp_path: Path
 ) -> None:
     end = await store.claim(SESSION, EMPTY, "a")
     for first, count in ((1, 3), (4, 2), (3, 1), (4, 1)):
@@ -374,7 +375,7 @@ async def test_a_batch_that_begins_before_the_end_replaces_the_entries_there(
 
 @played
 async def test_a_batch_of_an_earlier_term_than_one_before_it_does_not_count(
-    store: FaultyStore, tmp_path: Path
+    store: MemoryReplicaStore, tmp_path: Path
 ) -> None:
     old = await store.claim(SESSION, EMPTY, "a")
     old = await store.publish(SESSION, batch(1, 1), old)
@@ -394,7 +395,7 @@ async def test_a_batch_of_an_earlier_term_than_one_before_it_does_not_count(
 
 @played
 async def test_a_log_begins_behind_the_last_gap_of_its_stream(
-    store: FaultyStore, tmp_path: Path
+    store: MemoryReplicaStore, tmp_path: Path
 ) -> None:
     end = await store.claim(SESSION, EMPTY, "a")
     for first in (1, 7, 9):
@@ -405,7 +406,7 @@ async def test_a_log_begins_behind_the_last_gap_of_its_stream(
 
 @played
 async def test_a_stream_without_its_end_is_not_taken_over(
-    store: FaultyStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    store: MemoryReplicaStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(replicated_log, "READ_SECONDS", 0.01)
     end = await store.claim(SESSION, EMPTY, "a")
@@ -418,7 +419,7 @@ async def test_a_stream_without_its_end_is_not_taken_over(
 
 @played
 async def test_a_claim_counts_although_its_answer_is_lost_and_another_nodes_does_not(
-    store: FaultyStore,
+    store: MemoryReplicaStore,
 ) -> None:
     store.loses_answers, store.unreadable = 1, 1
     store.faults += [FencedError("another under way"), NotStoredError("no leader")]
@@ -430,7 +431,9 @@ async def test_a_claim_counts_although_its_answer_is_lost_and_another_nodes_does
 
 
 @played
-async def test_a_restored_connection_checks_its_stream(store: FaultyStore, tmp_path: Path) -> None:
+async def test_a_restored_connection_checks_its_stream(
+    store: MemoryReplicaStore, tmp_path: Path
+) -> None:
     node = Node(store, tmp_path)
     node.replicator.connected()
     log = node.begin()
@@ -445,7 +448,7 @@ async def test_a_restored_connection_checks_its_stream(store: FaultyStore, tmp_p
 
 @played
 async def test_a_log_from_before_the_fleet_is_published_with_its_pinned_entries(
-    store: FaultyStore, tmp_path: Path
+    store: MemoryReplicaStore, tmp_path: Path
 ) -> None:
     local = session_log(str(tmp_path / "log.db"))
     local.append([ask(1)])
@@ -464,7 +467,7 @@ async def test_a_log_from_before_the_fleet_is_published_with_its_pinned_entries(
 
 @played
 async def test_a_session_that_another_node_claims_in_the_meantime_is_not_opened(
-    store: FaultyStore, tmp_path: Path
+    store: MemoryReplicaStore, tmp_path: Path
 ) -> None:
     node = Node(store, tmp_path)
     claimed = await claim(store, SESSION, EMPTY, "a")
@@ -475,7 +478,7 @@ async def test_a_session_that_another_node_claims_in_the_meantime_is_not_opened(
 
 
 @played
-async def test_a_closed_log_waits_for_nothing(store: FaultyStore, tmp_path: Path) -> None:
+async def test_a_closed_log_waits_for_nothing(store: MemoryReplicaStore, tmp_path: Path) -> None:
     node = Node(store, tmp_path)
     log = node.begin()
     await node.settle()

@@ -12,7 +12,7 @@ from lastword.gateway.fleet.replicated_log import ReplicatedLog
 from lastword.gateway.log.entries import Pins
 from lastword.gateway.log.session_log import LastingLog
 from lastword.gateway.log.sqlite import SqliteLog
-from tests.kit.fleet.late_publisher import LatePublisher
+from tests.kit.fleet.in_memory import LatePublisher
 from tests.kit.gateway.entries_made import ask, out, said, told
 
 if TYPE_CHECKING:

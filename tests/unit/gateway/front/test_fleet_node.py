@@ -19,8 +19,7 @@ from lastword.gateway.front.fleet_node import FleetNode
 from lastword.gateway.front.fleet_sessions import Takeovers
 from lastword.gateway.settings.values import FleetSettings
 from tests.kit.fleet.connected import node
-from tests.kit.fleet.faulty_store import FaultyStore
-from tests.kit.fleet.leases_in_memory import MemoryBucket, owner
+from tests.kit.fleet.in_memory import MemoryBucket, MemoryReplicaStore, owner
 from tests.kit.gateway.entries_made import end, out, said
 from tests.kit.patience import fused
 from tests.kit.rows import every
@@ -44,7 +43,7 @@ class TwoNodes:
 
     def __init__(self) -> None:
         self.shown: dict[str, dict[str, int]] = {}
-        self.replicas = FaultyStore()
+        self.replicas = MemoryReplicaStore()
         self.owners: dict[str, OwnerRecord] = {}
         self.nodes: dict[str, Any] = {}
         self.restored: list[str] = []

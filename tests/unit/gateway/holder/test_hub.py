@@ -19,7 +19,7 @@ from lastword.gateway.log.store import MemoryLog
 from lastword.gateway.viewing.frames import question_id, session_key
 from lastword.gateway.viewing.reader import CursorError, Reset, Role, Viewer
 from lastword.gateway.viewing.render import WAITS
-from tests.kit.fleet.late_publisher import LatePublisher
+from tests.kit.fleet.in_memory import LatePublisher
 from tests.kit.gateway.entries_made import SESSION, frame_of, said, update_line
 from tests.kit.rows import every
 

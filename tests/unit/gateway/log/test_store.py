@@ -13,7 +13,7 @@ from lastword.gateway.log.session_log import LastingLog, session_log
 from lastword.gateway.log.sqlite import SqliteLog
 from lastword.gateway.log.store import LogUnavailableError, MemoryLog
 from lastword.gateway.viewing.reader import CursorError, Reader, Reset, start
-from tests.kit.fleet.late_publisher import LatePublisher
+from tests.kit.fleet.in_memory import LatePublisher
 from tests.kit.gateway.entries_made import ask, end, out, said, told
 
 if TYPE_CHECKING:
