@@ -49,9 +49,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from lastword.core.link.connection import Connection
 from tests.kit import children
-from tests.kit.simulation import shrink
 from tests.kit.simulation.ledger import BrokenPromiseError
-from tests.kit.simulation.links import Drawn, replay
+from tests.kit.simulation.links import Drawn, as_test, replay, shortest
 from tests.kit.simulation.player import Player
 from tests.kit.simulation.processes import ProcessPlayer
 
@@ -131,10 +130,10 @@ def explain(seed: int, number: int, core: Callable[..., Any] = Connection) -> st
     link, broken = play_core(seed, number, core)
     if broken is not None:
         schedule = link.world.schedule
-        options, events = shrink.shortest(link.options, schedule, broken.promise, core)
+        options, events = shortest(link.options, schedule, broken.promise, core)
         found = replay(options, events, core) or broken
         head = f"seed {seed}, link {number}: {broken}\n"
-        return head + shrink.as_test(options, events, found)
+        return head + as_test(options, events, found)
     return f"seed {seed}, link {number}: nothing broke"
 
 

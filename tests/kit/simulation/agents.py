@@ -10,17 +10,20 @@ from typing import TYPE_CHECKING
 
 from tests.kit.simulation import frames
 from tests.kit.simulation.frames import (
+    ANSWER,
     ERRORS,
     JUNK,
     KEY,
     ODD_RESULTS,
+    OTHER,
     PASSING,
+    REQUEST,
     STDERR,
     TYPED,
     chunk,
+    spoiled,
     tool,
 )
-from tests.kit.simulation.spoiled import ANSWER, OTHER, REQUEST, spoiled
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 
 from tests.kit.simulation import frames
 from tests.kit.simulation.agents import MODES
-from tests.kit.simulation.frames import JUNK
-from tests.kit.simulation.spoiled import ANSWER, OTHER, REQUEST, spoiled
+from tests.kit.simulation.frames import ANSWER, JUNK, OTHER, REQUEST, spoiled
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -10,13 +10,17 @@ import msgspec
 
 from tests.kit.simulation import ours
 from tests.kit.simulation.frames import Read, bare_id, body, members, read
-from tests.kit.simulation.ledger import OWN, PROMPT, WORK, Asked, BrokenPromiseError
-from tests.kit.simulation.session_rules import (
+from tests.kit.simulation.ledger import (
     ASKS_USER,
     BRINGS_BACK,
+    OWN,
+    PROMPT,
     SETS_MODE,
     SETS_OPTION,
-    SessionRules,
+    WORK,
+    Asked,
+    BrokenPromiseError,
+    Ledger,
 )
 
 Out: TypeAlias = tuple[int, bool, bytes]
@@ -96,7 +100,7 @@ def _same_asker(line: bytes, frame: Read) -> bool:
     return named == b"null" or bare_id(named) == bare_id(frame.id or b"null")
 
 
-class Departures(SessionRules):
+class Departures(Ledger):
     """The rules over what is sent."""
 
     is_answered = False

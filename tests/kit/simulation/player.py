@@ -22,10 +22,9 @@ from lastword.core.protocol import glued, jsonrpc
 from lastword.core.restart.layer import RestartLayer
 from tests.kit.simulation import frames
 from tests.kit.simulation.departures import ANSWER, FORWARD, SEND, Out
-from tests.kit.simulation.frames import TOLD_SECRET
+from tests.kit.simulation.frames import TOLD_SECRET, ends_of
 from tests.kit.simulation.ledger import BrokenPromiseError
 from tests.kit.simulation.referee import Referee
-from tests.kit.simulation.spoiled import ends_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

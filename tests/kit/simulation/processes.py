@@ -27,10 +27,9 @@ from tests.kit.places import AGENTS
 from tests.kit.sidecar import SidecarClient, hurried
 from tests.kit.simulation import frames
 from tests.kit.simulation.departures import FORWARD, SEND
-from tests.kit.simulation.frames import TOLD_SECRET
+from tests.kit.simulation.frames import FILLER, TOLD_SECRET
 from tests.kit.simulation.ledger import PROMPT, BrokenPromiseError
 from tests.kit.simulation.player import Player
-from tests.kit.simulation.spoiled import FILLER
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -21,13 +21,20 @@ from tests.kit.simulation.departures import (
     same_but_id,
     without_wish,
 )
-from tests.kit.simulation.frames import Read, bare_id, members, read
-from tests.kit.simulation.ledger import OWN, PROMPT, WORK, Asked, BrokenPromiseError
-from tests.kit.simulation.session_rules import BRINGS_BACK, SETS_MODE, SETS_OPTION
-from tests.kit.simulation.spoiled import ANSWER, OTHER, REQUEST
+from tests.kit.simulation.frames import ANSWER, OTHER, REQUEST, Read, bare_id, members, read
+from tests.kit.simulation.ledger import (
+    BRINGS_BACK,
+    OWN,
+    PROMPT,
+    SETS_MODE,
+    SETS_OPTION,
+    WORK,
+    Asked,
+    BrokenPromiseError,
+)
 
 if TYPE_CHECKING:
-    from tests.kit.simulation.spoiled import Spoiled
+    from tests.kit.simulation.frames import Spoiled
 
 ONLY_CLIENTS_ASK = frozenset({"initialize", "session/new", "session/load", PROMPT})
 

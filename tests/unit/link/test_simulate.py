@@ -17,7 +17,7 @@ from lastword.core.restart import sessions
 from lastword.core.restart.state import ReturningSession
 from tests.kit.rows import every
 from tests.kit.simulation.frames import KEY, prompt
-from tests.kit.simulation.shrink import shortest
+from tests.kit.simulation.links import shortest
 from tests.long import simulate
 
 pytestmark = pytest.mark.no_cover  # thousands of turns, whose lines other tests reach
