@@ -2,8 +2,8 @@
 
 Owns what a frame looks like, and lines that cannot be read, each with the truth about it: whose id
 it bears, and what it would have been. Where that is not certain the truth says so: then nobody may
-be taken for the one that it was for. The reader is the simulator's own: it shares no code with the core
-that it helps to judge.
+be taken for the one that it was for. The reader is the simulator's own: it shares no code with the
+core that it helps to judge.
 """
 
 from __future__ import annotations
