@@ -1,4 +1,4 @@
-"""Crashes by the thousand: real sidecars whose agents die in every way, over and over.
+"""Crashes by the thousand: a real sidecar whose agents die in every way, over and over.
 
     python -m tests.long.chaos --cycles 5000 --seed 1
 
@@ -14,7 +14,6 @@ import argparse
 import random
 import resource
 import sys
-import threading
 import time
 from collections import Counter
 from pathlib import Path
@@ -69,25 +68,6 @@ class Holding(NamedTuple):
     orphans: int
 
 
-COUNTED = ("cycles", "answered", "leaked_fds", "zombies", "orphans", "threads")
-
-
-class Score:
-    def __init__(self) -> None:
-        self.counts: Counter[str] = Counter()
-        self.rss_growth_mb = 0.0
-        self.problems: list[str] = []
-
-    def __str__(self) -> str:
-        counts = " ".join(f"{name}={self.counts[name]}" for name in COUNTED)
-        return f"{counts} rss_growth_mb={self.rss_growth_mb:.1f}"
-
-    @property
-    def clean(self) -> bool:
-        left = any(self.counts[name] for name in COUNTED[2:])
-        return not (self.problems or left or self.rss_growth_mb > GROWTH_LIMIT_MB)
-
-
 class Client(SidecarClient):
     """A client of several sessions that does not keep what it has seen."""
 
@@ -107,12 +87,26 @@ class Client(SidecarClient):
         return answers
 
 
+COUNTED = ("cycles", "answered", "leaked_fds", "zombies", "orphans", "threads")
+
+
 class Chaos:
     def __init__(self, cycles: int, seed: int) -> None:
         self._cycles = cycles
         self._random = random.Random(seed)
         self._asked: list[int] = []
-        self.score = Score()
+        self.counts: Counter[str] = Counter()
+        self.rss_growth_mb = 0.0
+        self.problems: list[str] = []
+
+    def __str__(self) -> str:
+        counts = " ".join(f"{name}={self.counts[name]}" for name in COUNTED)
+        return f"{counts} rss_growth_mb={self.rss_growth_mb:.1f}"
+
+    @property
+    def is_clean(self) -> bool:
+        left = any(self.counts[name] for name in COUNTED[2:])
+        return not (self.problems or left or self.rss_growth_mb > GROWTH_LIMIT_MB)
 
     def run(self) -> None:
         client = self._client = Client()
@@ -126,15 +120,15 @@ class Chaos:
                 if number == min(WARM_CYCLES, self._cycles // 2):
                     warm = self._at_rest(first)
                 self._cycle()
-                self.score.counts["cycles"] += 1
+                self.counts["cycles"] += 1
             self._count(first, warm, self._at_rest(first))
         except AssertionError as problem:
-            self.score.problems.append(str(problem))
+            self.problems.append(str(problem))
         try:
             client.finish()
         except AssertionError as problem:
-            self.score.problems.append(str(problem))
-        self.score.counts["orphans"] += len(left_behind.processes(client.mark))
+            self.problems.append(str(problem))
+        self.counts["orphans"] += len(left_behind.processes(client.mark))
 
     def _ask(self, session: str, text: str) -> int:
         request_id = self._client.ask(session, text)
@@ -192,7 +186,7 @@ class Chaos:
         for request_id in self._asked:
             times = answers[request_id]
             assert times == 1, f"prompt {request_id} was answered {times} times"
-        self.score.counts["answered"] += len(self._asked)
+        self.counts["answered"] += len(self._asked)
         self._asked.clear()
 
     # --- what is held
@@ -211,13 +205,12 @@ class Chaos:
                 return held
 
     def _count(self, first: Holding, warm: Holding, last: Holding) -> None:
-        score = self.score
-        score.counts["leaked_fds"] = last.fds - first.fds
-        score.counts["threads"] = last.threads - first.threads
-        score.counts.update(zombies=last.zombies, orphans=last.orphans)
-        score.rss_growth_mb = max(0.0, last.rss_mb - warm.rss_mb)
+        self.counts["leaked_fds"] = last.fds - first.fds
+        self.counts["threads"] = last.threads - first.threads
+        self.counts.update(zombies=last.zombies, orphans=last.orphans)
+        self.rss_growth_mb = max(0.0, last.rss_mb - warm.rss_mb)
         if last.children != CHILDREN:
-            score.problems.append(f"{last.children} children; with the agent there are {CHILDREN}")
+            self.problems.append(f"{last.children} children; with the agent there are {CHILDREN}")
 
 
 def is_crash(answer: Frame) -> bool:
@@ -249,39 +242,20 @@ def _is_zombie(pid: str) -> bool:
         return False  # gone while we looked
 
 
-def run(cycles: int, seed: int, sidecars: int) -> Score:
-    """Cycles shared out among sidecars that run at the same time."""
-    # A death by SIGSEGV is to be quick, and to leave no file.
-    resource.setrlimit(resource.RLIMIT_CORE, (0, resource.getrlimit(resource.RLIMIT_CORE)[1]))
-    shares = [cycles // sidecars + (number < cycles % sidecars) for number in range(sidecars)]
-    all_ = [Chaos(share, seed * 1000 + number) for number, share in enumerate(shares)]
-    threads = [threading.Thread(target=chaos.run) for chaos in all_]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    total = Score()
-    for score in (chaos.score for chaos in all_):
-        total.counts.update(score.counts)
-        total.rss_growth_mb = max(total.rss_growth_mb, score.rss_growth_mb)
-        total.problems += score.problems
-    if total.counts["cycles"] != cycles:
-        total.problems.append(f"{cycles - total.counts['cycles']} cycles were not made")
-    return total
-
-
 def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--cycles", type=int, default=1000)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--sidecars", type=int, default=2, help="how many run at a time")
     options = parser.parse_args()
     children.prepare()
-    score = run(options.cycles, options.seed, options.sidecars)
-    for problem in score.problems:
+    # A death by SIGSEGV is to be quick, and to leave no file.
+    resource.setrlimit(resource.RLIMIT_CORE, (0, resource.getrlimit(resource.RLIMIT_CORE)[1]))
+    chaos = Chaos(options.cycles, options.seed)
+    chaos.run()
+    for problem in chaos.problems:
         sys.stdout.write(f"{problem}\n\n")
-    sys.stdout.write(f"{score}\n")
-    return 0 if score.clean else 1
+    sys.stdout.write(f"{chaos}\n")
+    return 0 if chaos.is_clean else 1
 
 
 if __name__ == "__main__":

@@ -42,20 +42,21 @@ import multiprocessing
 import sys
 import time
 from collections import Counter
+from contextlib import nullcontext
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from tests.kit.fleet.simulation.mutants import FLEET_MUTANTS
 from tests.kit.fleet.simulation.referee import FLEET_PROMISES
-from tests.kit.fleet.simulation.world import FleetMachine, FleetWorld
-from tests.kit.gateway.mutants import MUTANTS
+from tests.kit.fleet.simulation.world import FleetWorld
+from tests.kit.gateway.mutants import FLEET_MUTANTS, MUTANTS
 from tests.kit.gateway.played_link import ConnectingWorld
 from tests.kit.gateway.referee import PROMISES
-from tests.kit.gateway.world import Machine, World
+from tests.kit.gateway.world import World
 from tests.kit.simulation.ledger import BrokenPromiseError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Mapping
+    from contextlib import AbstractContextManager
 
 _TOLD_EVERY_SECONDS = 30.0
 _CHUNK = 250
@@ -63,17 +64,17 @@ _CHUNK = 250
 
 
 class Game(NamedTuple):
-    """What is played: its worlds, how they are put together by name, and what it promises."""
+    """What is played: its worlds, what puts them together wrongly, and what it promises."""
 
-    world: Callable[[int, int, Any], Any]
-    machines: Mapping[str, Callable[[], Any]]
+    world: Callable[[int, int], Any]
+    mutants: Mapping[str, Callable[[], AbstractContextManager[object]]]
     promises: tuple[str, ...]
 
 
 GAMES = {
-    "gateway": Game(World, {"": Machine, **MUTANTS}, PROMISES),
-    "fleet": Game(FleetWorld, {"": FleetMachine, **FLEET_MUTANTS}, FLEET_PROMISES),
-    "connecting": Game(ConnectingWorld, {"": object}, ("lost",)),
+    "gateway": Game(World, MUTANTS, PROMISES),
+    "fleet": Game(FleetWorld, FLEET_MUTANTS, FLEET_PROMISES),
+    "connecting": Game(ConnectingWorld, {}, ("lost",)),
 }
 
 
@@ -89,12 +90,13 @@ class Played(NamedTuple):
 
 
 def play(game: str, seed: int, mutant: str, number: int) -> Played:
-    world = GAMES[game].world(seed, number, GAMES[game].machines[mutant]())
     promise = said = ""
-    try:
-        world.run()
-    except BrokenPromiseError as broken:
-        promise, said = broken.promise, f"schedule {number}: {broken}"
+    with GAMES[game].mutants[mutant]() if mutant else nullcontext():
+        world = GAMES[game].world(seed, number)
+        try:
+            world.run()
+        except BrokenPromiseError as broken:
+            promise, said = broken.promise, f"schedule {number}: {broken}"
     return Played(promise, said, hashlib.sha256(b"\n".join(world.trace)).digest())
 
 

@@ -37,9 +37,9 @@ class PlayedSession:
         """The prompts that the agent has not answered."""
         self._numbers = 0
 
-    def serve(self, log: Log, hub: type[Hub] = Hub, **options: Any) -> None:
+    def serve(self, log: Log, **options: Any) -> None:
         """Begin, as a holder that knows nothing but the log."""
-        self.hub = hub(log, session_id=SESSION, numbers=self._number, **options)
+        self.hub = Hub(log, session_id=SESSION, numbers=self._number, **options)
         self._numbers = self.hub.last_number
         self.effects = Effects(log, self._send)
         self.agent_open.clear()

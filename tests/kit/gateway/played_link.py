@@ -397,7 +397,7 @@ def play(seed: str, steps: int = 150) -> PlayedLink:
 class ConnectingWorld:
     """The same as the other worlds have it."""
 
-    def __init__(self, seed: int, number: int, _: object) -> None:
+    def __init__(self, seed: int, number: int) -> None:
         self._seed = f"{seed}/{number}"
         self.trace: list[bytes] = []
 

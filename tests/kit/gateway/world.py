@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from lastword.core.protocol import jsonrpc
-from lastword.gateway.holder.hub import Hub
 from lastword.gateway.log.entries import Cursor
 from lastword.gateway.log.store import MemoryLog
 from lastword.gateway.viewing.reader import CursorError, Viewer, joined
@@ -44,18 +43,6 @@ class WatchedLog(MemoryLog):
 
     def crash(self) -> None:
         """The process dies: what was committed stays."""
-
-
-class Machine:
-    """How the parts are put together; a mutant puts one of them together wrongly."""
-
-    hub = Hub
-
-    def log(self, referee: Referee) -> WatchedLog:
-        return WatchedLog(referee)
-
-    def pulled(self, attachment: Attachment, renderer: Renderer) -> list[bytes]:
-        return frames_of(attachment, renderer)
 
 
 def _next(attachment: Attachment) -> Pulled:
@@ -95,19 +82,18 @@ class GatewaySeat(Seat):
 
 
 class World(PlayedWorld[GatewaySeat], PlayedSession):
-    def __init__(self, seed: int, number: int, machine: Machine | None = None) -> None:
+    def __init__(self, seed: int, number: int) -> None:
         PlayedWorld.__init__(self, f"{seed}/{number}")
         PlayedSession.__init__(self)
-        self._machine = machine or Machine()
         self.referee = Referee()
-        self._log = self._machine.log(self.referee)
+        self._log = WatchedLog(self.referee)
         self._now = 1.0
         self._begin()
         self._agent_asks = 0
         self.seats = [self._seat(index) for index in range(1 + self.draw(3))]
 
     def _begin(self) -> None:
-        self.serve(self._log, self._machine.hub, unattended_seconds=50.0)
+        self.serve(self._log, unattended_seconds=50.0)
 
     def _seat(self, index: int) -> GatewaySeat:
         viewer = self.viewer(index, replay=self.dice() < 0.7)
@@ -289,7 +275,7 @@ class World(PlayedWorld[GatewaySeat], PlayedSession):
         if seat.reads_events:
             told = events_of(seat.attachment, self.renderer, self._log.epoch)
         else:
-            frames = self._machine.pulled(seat.attachment, self.renderer)
+            frames = frames_of(seat.attachment, self.renderer)
             told = [("", frame) for frame in frames]
         read = [(name, line, jsonrpc.loads(line)) for name, line in told]
         size = sum(len(line) for _, line in told)

@@ -349,17 +349,10 @@ class ProcessPlayer(Player):
     def _start_fails(self) -> None:
         self._start()
 
-    def _unstartable(self) -> None:
-        """It has been started."""
+    def _has_no_part(self, *_: Any) -> None:
+        """It has been started, there are no sources, and it is no handler."""
 
-    def _sources(self, present: bool) -> None:
-        """There are no others."""
-
-    def _hint(self, *_: Any, **__: Any) -> None:
-        """There are no sources."""
-
-    def _word(self, *_: Any, **__: Any) -> None:
-        """It is no handler."""
+    _unstartable = _sources = _hint = _word = _has_no_part
 
     def _quiet(self) -> None:
         """The user answers what is asked, waits for a while, and stops what goes on."""

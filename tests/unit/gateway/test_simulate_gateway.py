@@ -54,7 +54,7 @@ def test_sessions_with_accidents_of_every_kind_keep_every_promise(game: str, cou
     assert re.fullmatch(rf"schedules={count} {counts} trace=[0-9a-f]{{16}}", run.line()), run.line()
 
 
-@every("game, mutant", [(game, name) for game in FOUND_AS for name in GAMES[game].machines if name])
+@every("game, mutant", [(game, name) for game in FOUND_AS for name in GAMES[game].mutants])
 def test_a_wrongly_assembled_gateway_is_caught(game: str, mutant: str) -> None:
     run = Schedules(GAMES[game].promises)
     for played in play_all(game, 1, mutant, range(1000)):

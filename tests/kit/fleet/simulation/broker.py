@@ -20,7 +20,7 @@ from tests.kit.gateway.played import SESSION
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from lastword.gateway.fleet.replica import ReplicaBatch, StreamEnd
+    from lastword.gateway.fleet.replica import LogState, ReplicaBatch, StoredBatch, StreamEnd
     from tests.kit.fleet.simulation.referee import FleetReferee
 
 
@@ -47,6 +47,7 @@ class Clock:
 
 
 LEASE_SECONDS = 15.0
+ALL = 10**12
 
 
 class Lease(msgspec.Struct, frozen=True):
@@ -142,12 +143,15 @@ class Broker:
     def end(self) -> StreamEnd:
         return self.replicas.of(SESSION).end
 
-    def reads_late(self) -> bool:
-        """Whether a server answers that does not have the last message yet."""
-        return self._fails(0.03)
+    def read(self) -> tuple[StreamEnd, LogState | None, list[StoredBatch]]:
+        """Return what a new owner reads of the stream."""
+        return self.end, self.replicas.of(SESSION).state, self.replicas.read(SESSION, 0, ALL)
 
-    def earlier_end(self) -> StreamEnd:
+    def read_end(self) -> StreamEnd:
+        """Return the end, at times of a server that does not have the last message yet."""
         messages = self.replicas.of(SESSION).messages
+        if not self._fails(0.03):
+            return self.end
         return messages[-2].end if len(messages) > 1 else EMPTY
 
     # The owner's record.
@@ -159,7 +163,7 @@ class Broker:
             self._lease = None
         return self._lease
 
-    def renew(self, node: str, term: int, *, expires: bool = True) -> bool:
+    def renew(self, node: str, term: int) -> bool:
         """Create or renew the record of a term; return whether it is this node's."""
         lease = self.lease
         if lease is not None and lease.term > term:
@@ -167,7 +171,7 @@ class Broker:
         lasts = LEASE_SECONDS
         if not self.are_faults_over:
             lasts *= 0.4 + self._dice()
-        self._lease = Lease(node, term, self.clock.now + lasts if expires else float("inf"))
+        self._lease = Lease(node, term, self.clock.now + lasts)
         return True
 
     def expire(self) -> None:

@@ -91,7 +91,6 @@ class Owner(PlayedSession):
         self.world = world
         self.node = node
         self.broker = world.broker
-        self.machine = world.machine
         self.is_over = False
         self.stopped_until = 0.0
         self._waiting: list[Callable[[], None]] = []
@@ -148,7 +147,7 @@ class Owner(PlayedSession):
     # From the stream to a session.
 
     def _read_end(self) -> None:
-        self._request(partial(self.machine.read, self.broker), self._has_read)
+        self._request(self.broker.read, self._has_read)
 
     def _has_read(self, result: Any) -> None:
         if isinstance(result, FleetError):
@@ -231,7 +230,7 @@ class Owner(PlayedSession):
     def committed(self, last: int) -> None:
         """Note that entries up to a number are in the file."""
         assert self.replication is not None
-        self.do(self.machine.committed(self.replication, last, self.world.clock.now))
+        self.do(self.replication.committed(last, self.world.clock.now))
 
     def state_changed(self) -> None:
         assert self.replication is not None
@@ -255,7 +254,7 @@ class Owner(PlayedSession):
                     claim = partial(self.broker.claim, end, self.node.name)
                     self._request(claim, self._was_written)
                 case ReadEnd():
-                    self._request(partial(self.machine.end_of, self.broker), self._end_was_read)
+                    self._request(self.broker.read_end, self._end_was_read)
                 case Visible(last=last):
                     self.log.replicated(last)
                 case NewEpoch():
@@ -273,9 +272,7 @@ class Owner(PlayedSession):
         batch = log.batch(effect.after, up_to, with_state=effect.with_state)
         if effect.keeps_epoch:
             batch = replace(batch, epoch=effect.end.epoch)
-        self._request(
-            partial(self.machine.publish, self.broker, batch, effect.end), self._was_written
-        )
+        self._request(partial(self.broker.publish, batch, effect.end), self._was_written)
 
     def _arm(self) -> None:
         due = self.replication.next_timeout() if self.replication else None
@@ -295,9 +292,14 @@ class Owner(PlayedSession):
         elif isinstance(result, NotStoredError):
             self.do(self.replication.refused(now, str(result)))
         elif isinstance(result, FleetError):
-            self.do(self.machine.unknown(self, now))
+            self.do(self.unknown(now))
         else:
             self.do(self.replication.stored(result, now))
+
+    def unknown(self, now: float) -> list[Effect]:
+        """What has no outcome was sent."""
+        assert self.replication is not None
+        return self.replication.unknown(now)
 
     def _end_was_read(self, result: Any) -> None:
         assert self.replication is not None
@@ -305,7 +307,7 @@ class Owner(PlayedSession):
         if isinstance(result, FleetError):
             self.do(self.replication.read_failed(now))
         else:
-            self.do(self.machine.end_read(self.replication, result, now))
+            self.do(self.replication.end_read(result, now))
 
     def _has_committed(self, commit: Committed) -> None:
         """Entries are visible: what waited for them is sent."""
@@ -328,7 +330,7 @@ class Owner(PlayedSession):
     def _renew(self) -> None:
         if self.is_over or self.replication is None:
             return
-        apply = partial(self.machine.renew, self.broker, self.node.name, self.term)
+        apply = partial(self.broker.renew, self.node.name, self.term)
         self._request(apply, self._was_renewed)
         self.world.clock.later(RENEW_SECONDS, partial(self.does, self._renew))
 

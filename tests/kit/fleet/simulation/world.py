@@ -13,55 +13,24 @@ from typing import TYPE_CHECKING, Any
 from lastword.core.protocol import jsonrpc
 from lastword.gateway.log.entries import Cursor
 from lastword.gateway.viewing.reader import CursorError, Viewer
-from tests.kit.fleet.simulation.broker import Broker, Clock
+from tests.kit.fleet.simulation.broker import ALL, Broker, Clock
 from tests.kit.fleet.simulation.owner import Owner
 from tests.kit.fleet.simulation.referee import FleetReferee
 from tests.kit.gateway.played import SESSION, PlayedWorld, Seat
 from tests.kit.gateway.world import frames_of
 
 if TYPE_CHECKING:
-    from lastword.gateway.fleet.replica import LogState, ReplicaBatch, StoredBatch, StreamEnd
-    from lastword.gateway.fleet.replication import Effect, Fenced, Replication
+    from lastword.gateway.fleet.replication import Fenced
     from lastword.gateway.log.entries import Numbered
     from lastword.gateway.viewing.reader import Attachment
     from tests.kit.fleet.simulation.owner import LocalFile
 
-ALL = 10**12
 BEGINS: dict[str, Any] = {}
 """Says to a viewer that everything comes from the oldest entry on."""
 
 REST_SECONDS = 30.0
 LATEST_SECONDS = 30.0
 """After it nothing is under way that was sent before."""
-
-
-class FleetMachine:
-    """How the parts are put together; a mutant puts one of them together wrongly."""
-
-    def read(self, broker: Broker) -> tuple[StreamEnd, LogState | None, list[StoredBatch]]:
-        """What a new owner reads of the stream."""
-        stream = broker.replicas.of(SESSION)
-        return broker.end, stream.state, broker.replicas.read(SESSION, 0, ALL)
-
-    def end_of(self, broker: Broker) -> StreamEnd:
-        """What an owner reads of the stream's end: at times that of a moment ago."""
-        return broker.earlier_end() if broker.reads_late() else broker.end
-
-    def publish(self, broker: Broker, batch: ReplicaBatch, after: StreamEnd) -> StreamEnd:
-        return broker.publish(batch, after)
-
-    def unknown(self, owner: Owner, now: float) -> list[Effect]:
-        assert owner.replication is not None
-        return owner.replication.unknown(now)
-
-    def end_read(self, replication: Replication, end: StreamEnd, now: float) -> list[Effect]:
-        return replication.end_read(end, now)
-
-    def renew(self, broker: Broker, node: str, term: int) -> bool:
-        return broker.renew(node, term)
-
-    def committed(self, replication: Replication, last: int, now: float) -> list[Effect]:
-        return replication.committed(last, now)
 
 
 class Node:
@@ -81,9 +50,8 @@ class FleetSeat(Seat):
 
 
 class FleetWorld(PlayedWorld[FleetSeat]):
-    def __init__(self, seed: int, number: int, machine: FleetMachine | None = None) -> None:
+    def __init__(self, seed: int, number: int) -> None:
         super().__init__(f"fleet/{seed}/{number}")
-        self.machine = machine or FleetMachine()
         self.clock = Clock()
         self.referee = FleetReferee()
         self.broker = Broker(self.clock, self.dice, self.referee)
