@@ -1,7 +1,7 @@
 """Sessions of the gateway, with viewers and accidents of every kind, around the real hub.
 
     python -m tests.long.simulate_gateway --schedules 1000000 --seed 1
-        [--jobs N] [--mutant NAME] [--schedule K]
+        [--mutant NAME] [--schedule K]
     python -m tests.long.simulate_gateway --fleet …
     python -m tests.long.simulate_gateway --connecting …
 
@@ -9,7 +9,7 @@ A schedule is one session: an agent that speaks, asks and answers; up to three v
 back, with and without cursors, by the id of an event or with a past whose messages are joined, lag,
 repeat themselves, answer twice, and whose links are cut with frames on their way; a front and a
 holder that die; a log that forgets its oldest entries. All of it is drawn from the seed, so a seed
-always gives the same trace, in however many processes its schedules are played.
+always gives the same trace.
 
 A referee (`tests.kit.gateway.referee`) looks at what was committed, at what each viewer applied and
 at what reached the agent: nothing is `lost`, shown twice (`double`) or out of order (`disorder`),
@@ -38,9 +38,7 @@ from __future__ import annotations
 
 import argparse
 import hashlib
-import multiprocessing
 import sys
-import time
 from collections import Counter
 from contextlib import nullcontext
 from functools import partial
@@ -55,12 +53,8 @@ from tests.kit.gateway.world import World
 from tests.kit.simulation.ledger import BrokenPromiseError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
     from contextlib import AbstractContextManager
-
-_TOLD_EVERY_SECONDS = 30.0
-_CHUNK = 250
-"""Schedules that a process is given at once: a quarter of a second of them."""
 
 
 class Game(NamedTuple):
@@ -100,16 +94,9 @@ def play(game: str, seed: int, mutant: str, number: int) -> Played:
     return Played(promise, said, hashlib.sha256(b"\n".join(world.trace)).digest())
 
 
-def play_all(
-    game: str, seed: int, mutant: str, numbers: range, jobs: int = 1
-) -> Generator[Played, None, None]:
-    """Play schedules, in this process or in several; what they came to comes in their order."""
-    one = partial(play, game, seed, mutant)
-    if jobs == 1:
-        yield from map(one, numbers)
-        return
-    with multiprocessing.get_context("spawn").Pool(jobs) as pool:
-        yield from pool.imap(one, numbers, chunksize=_CHUNK)
+def play_all(game: str, seed: int, mutant: str, numbers: range) -> Iterator[Played]:
+    """Play schedules, one after the other."""
+    return map(partial(play, game, seed, mutant), numbers)
 
 
 class Schedules:
@@ -140,7 +127,6 @@ def main() -> int:
     parser.add_argument("--schedules", type=int, default=10_000)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--schedule", type=int, help="play this one alone")
-    parser.add_argument("--jobs", type=int, default=1, help="processes that play them")
     parser.add_argument("--mutant", choices={**MUTANTS, **FLEET_MUTANTS}, default="")
     for game in ("fleet", "connecting"):
         parser.add_argument(f"--{game}", action="store_const", dest="game", const=game)
@@ -149,12 +135,8 @@ def main() -> int:
     run = Schedules(GAMES[game].promises)
     alone = arguments.schedule
     numbers = range(arguments.schedules) if alone is None else range(alone, alone + 1)
-    told = time.monotonic()
-    for played in play_all(game, arguments.seed, arguments.mutant, numbers, arguments.jobs):
+    for played in play_all(game, arguments.seed, arguments.mutant, numbers):
         run.add(played)
-        if time.monotonic() - told > _TOLD_EVERY_SECONDS:
-            told = time.monotonic()
-            print(run.line(), file=sys.stderr, flush=True)
     if run.first_failing:
         print(run.first_failing)
     print(run.line())

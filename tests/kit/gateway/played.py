@@ -90,17 +90,14 @@ class Seat:
 SeatT = TypeVar("SeatT", bound=Seat)
 
 
-class PlayedWorld(Generic[SeatT]):
-    """Dice, and what the agents and the viewers of every world do."""
+class Drawn:
+    """What happens, drawn from a seed."""
 
     steps: ClassVar[tuple[tuple[float, Callable[[Any], None]], ...]]
-    """What happens, each with the throw below which it does."""
+    """What may happen, each with the throw below which it does."""
 
     def __init__(self, seed: str) -> None:
         self.dice = random.Random(seed).random
-        self.seats: list[SeatT] = []
-        self.trace: list[bytes] = []
-        self._tag = 0
 
     def draw(self, count: int) -> int:
         return int(self.dice() * count)
@@ -108,6 +105,16 @@ class PlayedWorld(Generic[SeatT]):
     def step(self) -> None:
         throw = self.dice()
         next(act for limit, act in self.steps if throw < limit)(self)
+
+
+class PlayedWorld(Drawn, Generic[SeatT]):
+    """What the agents and the viewers of every world do."""
+
+    def __init__(self, seed: str) -> None:
+        super().__init__(seed)
+        self.seats: list[SeatT] = []
+        self.trace: list[bytes] = []
+        self._tag = 0
 
     def viewer(self, index: int, *, replay: bool) -> Viewer:
         typed = self.dice() < 0.5

@@ -8,7 +8,6 @@ what it is given, a front as far as one session needs it, and the agent behind. 
 from __future__ import annotations
 
 import json
-import random
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
@@ -22,7 +21,7 @@ from lastword.gateway.connecting.positions import Greeted, NotGreeted, ToEditor,
 from lastword.gateway.holder.connection import _is_compact, _start_of
 from lastword.gateway.log.store import MemoryLog
 from lastword.gateway.viewing.reader import CursorError, Viewer, joined
-from tests.kit.gateway.played import CRASH, SESSION, PlayedSession
+from tests.kit.gateway.played import CRASH, SESSION, Drawn, PlayedSession
 from tests.kit.simulation.ledger import BrokenPromiseError
 
 if TYPE_CHECKING:
@@ -159,9 +158,10 @@ class PlayedFront(PlayedSession):
         self.carry_out(self.hub.lost_agent(CRASH, 0))
 
 
-class PlayedLink:
+class PlayedLink(Drawn):
     def __init__(self, seed: str = "", capabilities: dict[str, Any] | None = None) -> None:
-        self._dice = random.Random(seed).random
+        super().__init__(seed)
+        self._tag = 0
         self.now = 100.0
         self.front = PlayedFront()
         self.connector = Connector()
@@ -171,7 +171,6 @@ class PlayedLink:
         self.others: list[ConnectEffect] = []
         self.asked: dict[int, str] = {}
         self.said = 0
-        self._tag = 0
         self._questions: list[Any] = []
         self._agent_asks = 5000
         self.decided = 0
@@ -230,7 +229,7 @@ class PlayedLink:
 
     def speak(self) -> None:
         lines = []
-        for _ in range(1 + int(self._dice() * 4)):
+        for _ in range(1 + self.draw(4)):
             self.said += 1
             update = {"sessionUpdate": "agent_message_chunk", "word": self.said}
             lines.append(
@@ -241,7 +240,7 @@ class PlayedLink:
     def end_turn(self) -> None:
         if self.front.agent_open:
             number = b"%d" % self.front.agent_open.pop(0)
-            fails = self._dice() < 0.3
+            fails = self.dice() < 0.3
             ended = jsonrpc.result(number, {"stopReason": "end_turn"})
             self.front.from_agent(jsonrpc.error(number, CRASH) if fails else ended)
 
@@ -268,7 +267,7 @@ class PlayedLink:
             self.connector.lost(self.now)
 
     def _arrive(self, lines: list[bytes], receive: Any) -> None:
-        count = int(self._dice() * (len(lines) + 1))
+        count = self.draw(len(lines) + 1)
         arriving, lines[:] = lines[:count], lines[count:]
         for line in arriving:
             receive(line)
@@ -295,16 +294,12 @@ class PlayedLink:
                 self._from_gateway(self.front.down.pop(0))
 
     def step(self) -> None:
-        self.now += self._dice() * 3
-        throw = self._dice()
-        for limit, act in _STEPS:
-            if throw < limit:
-                act(self)
-                return
+        self.now += self.dice() * 3
+        super().step()
 
     def step_link(self) -> None:
         acts = (self._up, self._down, self._pull, self._pull, self.open, self.open, self.cut)
-        acts[int(self._dice() * len(acts))]()
+        acts[self.draw(len(acts))]()
 
     def _up(self) -> None:
         self._arrive(self.up, self.front.receive)
@@ -353,7 +348,7 @@ class PlayedLink:
         return [each.updates for each in self.others if isinstance(each, Greeted)]
 
 
-_STEPS = (
+PlayedLink.steps = (
     (0.10, PlayedLink.speak),
     (0.15, PlayedLink.end_turn),
     (0.20, PlayedLink.question),
