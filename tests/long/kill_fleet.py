@@ -39,9 +39,10 @@ from tests.kit.fleet.connected import connected as fleet_connection
 from tests.kit.fleet.nodes import Fleet
 from tests.kit.fleet.servers import Cluster
 from tests.kit.gateway.editor import Editor, connected, counting
+from tests.kit.gateway.link_bug import with_site
 from tests.kit.gateway.serving import is_running
 from tests.kit.patience import FUSE_SECONDS
-from tests.long.kill_gateway import WORDS, WRONG, Killing, Score, Turn, path_without_loop
+from tests.long.kill_gateway import NO_LOOP, WORDS, WRONG, Killing, Score, Turn
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -245,7 +246,7 @@ def played(folder: Path) -> Iterator[tuple[Cluster, list[Node], Path]]:
     """Three servers and three nodes with the same files."""
     prompts, root = folder / "prompts", folder / "root"
     root.mkdir()
-    os.environ["PYTHONPATH"] = path_without_loop(folder)
+    os.environ |= with_site(folder, NO_LOOP)
     with (
         Cluster(folder / "servers") as cluster,
         Fleet(folder, cluster, counting(str(prompts))) as fleet,

@@ -29,8 +29,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tests.kit.gateway.editor import Editor, connected, counting
+from tests.kit.gateway.link_bug import with_site
 from tests.kit.gateway.serving import Gateway, until
-from tests.kit.places import ROOT, SOURCE
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -223,14 +223,6 @@ def words_of(editor: Editor, name: str) -> list[str]:
     return [word for word in editor.words() if word.startswith(f"{name}.")]
 
 
-def path_without_loop(folder: Path) -> str:
-    """A value of PYTHONPATH by which processes of lastword know no crash loop."""
-    site = folder / "site"
-    site.mkdir()
-    (site / "sitecustomize.py").write_text(NO_LOOP, encoding="utf-8")
-    return os.pathsep.join((str(site), str(SOURCE), str(ROOT)))
-
-
 def main() -> int:
     parser = argparse.ArgumentParser(description="Kills a gateway's processes in mid-turn.")
     parser.add_argument("--kills", type=int, default=100)
@@ -239,8 +231,8 @@ def main() -> int:
     with tempfile.TemporaryDirectory(prefix="lastword-") as name:
         folder = Path(name)
         prompts = folder / "prompts"
-        variables = {"PYTHONPATH": path_without_loop(folder)}
-        gateway = Gateway(folder, counting(str(prompts)), variables=variables)
+        without_loop = with_site(folder, NO_LOOP)
+        gateway = Gateway(folder, counting(str(prompts)), variables=without_loop)
         killing = GatewayKilling(gateway, options.seed, prompts)
         try:
             asyncio.run(killing.run(options.kills))

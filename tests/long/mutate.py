@@ -48,18 +48,11 @@ ROOMS: dict[str, tuple[str, str]] = {
 }
 """By room: the folders of its tests without processes, and of those with them."""
 
-COMPARISONS: dict[type[ast.cmpop], type[ast.cmpop]] = {
-    ast.Lt: ast.LtE,
-    ast.LtE: ast.Lt,
-    ast.Gt: ast.GtE,
-    ast.GtE: ast.Gt,
-    ast.Eq: ast.NotEq,
-    ast.NotEq: ast.Eq,
-    ast.Is: ast.IsNot,
-    ast.IsNot: ast.Is,
-    ast.In: ast.NotIn,
-    ast.NotIn: ast.In,
-}
+_OPPOSED: tuple[tuple[type[ast.cmpop], type[ast.cmpop]], ...] = (
+    *((ast.Lt, ast.LtE), (ast.Gt, ast.GtE), (ast.Eq, ast.NotEq)),
+    *((ast.Is, ast.IsNot), (ast.In, ast.NotIn)),
+)
+COMPARISONS = dict(_OPPOSED) | {other: one for one, other in _OPPOSED}
 ARITHMETIC: dict[type[ast.operator], type[ast.operator]] = {
     ast.Add: ast.Sub,
     ast.Sub: ast.Add,

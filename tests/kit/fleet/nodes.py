@@ -10,8 +10,7 @@ import secrets
 from typing import TYPE_CHECKING, Self
 
 from lastword.gateway.fleet.key import TOKENS, FleetKey
-from lastword.gateway.front.tokens import Grant, Keeper
-from lastword.gateway.viewing.reader import Role
+from lastword.gateway.front.tokens import Keeper
 from tests.kit.gateway.serving import Gateway
 
 if TYPE_CHECKING:
@@ -50,12 +49,8 @@ class Node(Gateway):
         self._options = []
         self.start()
 
-    @property
     def keeper(self) -> Keeper:
         return Keeper(self.fleet_key.derived(TOKENS))
-
-    def token(self, *, role: Role = Role.CONTROLLER, session: str = "", expires: int = 0) -> str:
-        return self.keeper.token(Grant(role, session, expires))
 
 
 class Fleet:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from tests.kit.places import ROOT
+from tests.kit.places import ROOT, SOURCE
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -28,7 +28,12 @@ Relay.from_client = from_client
 
 def with_link_bug(folder: Path) -> dict[str, str]:
     """Return the variables of an environment in which a prompt with `WORD` is too much."""
+    return with_site(folder, _SITE)
+
+
+def with_site(folder: Path, code: str) -> dict[str, str]:
+    """Return the variables by which every Python begins with this code."""
     site = folder / "site"
     site.mkdir()
-    (site / "sitecustomize.py").write_text(_SITE, encoding="utf-8")
-    return {"PYTHONPATH": os.pathsep.join((str(site), str(ROOT)))}
+    (site / "sitecustomize.py").write_text(code, encoding="utf-8")
+    return {"PYTHONPATH": os.pathsep.join((str(site), str(SOURCE), str(ROOT)))}
