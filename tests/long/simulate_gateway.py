@@ -41,7 +41,6 @@ import hashlib
 import sys
 from collections import Counter
 from contextlib import nullcontext
-from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tests.kit.fleet.simulation.referee import FLEET_PROMISES
@@ -53,7 +52,7 @@ from tests.kit.gateway.world import World
 from tests.kit.simulation.ledger import BrokenPromiseError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Mapping
     from contextlib import AbstractContextManager
 
 
@@ -72,51 +71,28 @@ GAMES = {
 }
 
 
-class Played(NamedTuple):
-    """What one schedule came to.
-
-    What broke, as a word and in words, and a digest of its trace.
-    """
-
-    promise: str
-    said: str
-    digest: bytes
-
-
-def play(game: str, seed: int, mutant: str, number: int) -> Played:
-    promise = said = ""
-    with GAMES[game].mutants[mutant]() if mutant else nullcontext():
-        world = GAMES[game].world(seed, number)
-        try:
-            world.run()
-        except BrokenPromiseError as broken:
-            promise, said = broken.promise, f"schedule {number}: {broken}"
-    return Played(promise, said, hashlib.sha256(b"\n".join(world.trace)).digest())
-
-
-def play_all(game: str, seed: int, mutant: str, numbers: range) -> Iterator[Played]:
-    """Play schedules, one after the other."""
-    return map(partial(play, game, seed, mutant), numbers)
-
-
 class Schedules:
-    def __init__(self, promises: tuple[str, ...]) -> None:
+    def __init__(self, game: str, seed: int, mutant: str = "") -> None:
         self.count = 0
-        self._promises = promises
         self.broken: Counter[str] = Counter()
         self.first_failing = ""
+        self._game, self._seed, self._mutant = GAMES[game], seed, mutant
         self._trace = hashlib.sha256()
 
-    def add(self, played: Played) -> None:
-        if played.promise:
-            self.broken[played.promise] += 1
-            self.first_failing = self.first_failing or played.said
+    def play(self, number: int) -> None:
+        with self._game.mutants[self._mutant]() if self._mutant else nullcontext():
+            world = self._game.world(self._seed, number)
+            try:
+                world.run()
+            except BrokenPromiseError as broken:
+                self.broken[broken.promise] += 1
+                self.first_failing = self.first_failing or f"schedule {number}: {broken}"
         self.count += 1
-        self._trace.update(played.digest)
+        self._trace.update(hashlib.sha256(b"\n".join(world.trace)).digest())
 
     def line(self) -> str:
-        counts = " ".join(f"{promise}={self.broken[promise]}" for promise in self._promises)
-        other = self.broken.total() - sum(self.broken[promise] for promise in self._promises)
+        counts = " ".join(f"{promise}={self.broken[promise]}" for promise in self._game.promises)
+        other = self.broken.total() - sum(self.broken[promise] for promise in self._game.promises)
         more = f" other={other}" if other else ""
         trace = self._trace.hexdigest()[:16]
         return f"schedules={self.count} {counts}{more} trace={trace}"
@@ -132,11 +108,11 @@ def main() -> int:
         parser.add_argument(f"--{game}", action="store_const", dest="game", const=game)
     arguments = parser.parse_args()
     game = arguments.game or "gateway"
-    run = Schedules(GAMES[game].promises)
+    run = Schedules(game, arguments.seed, arguments.mutant)
     alone = arguments.schedule
     numbers = range(arguments.schedules) if alone is None else range(alone, alone + 1)
-    for played in play_all(game, arguments.seed, arguments.mutant, numbers):
-        run.add(played)
+    for number in numbers:
+        run.play(number)
     if run.first_failing:
         print(run.first_failing)
     print(run.line())

@@ -11,7 +11,7 @@ from unittest import mock
 import pytest
 
 from tests.kit.rows import every
-from tests.long.simulate_gateway import GAMES, Schedules, main, play_all
+from tests.long.simulate_gateway import GAMES, Schedules, main
 
 pytestmark = pytest.mark.no_cover  # thousands of turns, whose lines other tests reach
 
@@ -47,21 +47,19 @@ def _run(*arguments: str) -> str:
 
 @every("game, count", [("gateway", 600), ("fleet", 300)])
 def test_sessions_with_accidents_of_every_kind_keep_every_promise(game: str, count: int) -> None:
-    run = Schedules(GAMES[game].promises)
-    for played in play_all(game, 1, "", range(count)):
-        run.add(played)
+    run = Schedules(game, 1)
+    for number in range(count):
+        run.play(number)
     counts = " ".join(f"{promise}=0" for promise in GAMES[game].promises)
     assert re.fullmatch(rf"schedules={count} {counts} trace=[0-9a-f]{{16}}", run.line()), run.line()
 
 
 @every("game, mutant", [(game, name) for game in FOUND_AS for name in GAMES[game].mutants])
 def test_a_wrongly_assembled_gateway_is_caught(game: str, mutant: str) -> None:
-    run = Schedules(GAMES[game].promises)
-    for played in play_all(game, 1, mutant, range(1000)):
-        run.add(played)
-        if FOUND_AS[game][mutant] <= run.broken.keys():
-            break
-    assert FOUND_AS[game][mutant] <= run.broken.keys()
+    run = Schedules(game, 1, mutant)
+    while not FOUND_AS[game][mutant] <= run.broken.keys():
+        assert run.count < 1000, run.broken
+        run.play(run.count)
     assert run.first_failing
 
 
