@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from tests.interop.agents_cells import FAILURES, Cell, End, Mode, Passed, Seen, Told
-from tests.interop.agents_page import badge, page, verdict
+from tests.interop.agents_page import page, verdict
 from tests.interop.agents_registry import AGENTS
 from tests.interop.agents_table import PAGE
 from tests.interop.reconnect.chromium import FLAGS, require_chromium
@@ -67,11 +67,6 @@ def test_the_page_loads_nothing_and_has_every_row_without_a_script() -> None:
     assert policy is not None
     assert policy[1].startswith("default-src 'none'; style-src 'sha256-")
     assert not re.search(r'src=|href="[^#]', text)
-
-
-def test_the_badge_counts_the_correctly_typed_failing_turns() -> None:
-    silent = made(one("codex", "hang", Mode.BEHIND, end=End.ANSWER))
-    assert ">3 of 4</text>" in badge(SOME | silent)
 
 
 def dom(tmp_path: Path, view: str) -> str:

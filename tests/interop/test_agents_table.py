@@ -12,21 +12,15 @@ from tests.interop import selection, tables, toolchain
 from tests.interop.agents_cells import FAILURES, Cell, End, How, Mode, Seen, Told, play
 from tests.interop.agents_registry import AGENTS
 from tests.interop.agents_table import (
-    DOCUMENT,
-    OF_UNKNOWN,
     SOON_TABLE,
     TABLES,
     counts,
-    put_into,
-    section_of_unknown,
-    table,
 )
 from tests.kit.patience import FUSE_SECONDS
 from tests.kit.programs import run_program
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-    from pathlib import Path
 
 WORKERS = 2
 SOON = How(waits=2 * FUSE_SECONDS, until_told=True)
@@ -76,25 +70,6 @@ def test_the_document_has_every_agent_and_every_failure() -> None:
     assert [agent for agent, each in rows.items() if [row[0] for row in each] != words] == []
 
 
-def test_saving_a_table_leaves_the_others_of_its_file(tmp_path: Path) -> None:
-    file = tmp_path / "agents.json"
-    file.write_text(TABLES.read_text("utf-8"), "utf-8")
-    row = seen("quota", End.ERROR, type="budget", seconds=1.0)
-    tables.save(file, {"codex": table("codex", {row.cell: row}, Mode.BEHIND)})
-    before, after = tables.load(TABLES), tables.load(file)
-    assert list(after) == list(before)
-    assert [name for name in after if after[name] != before[name]] == ["codex"]
-    assert after["codex"].rows == (
-        *(("429, the quota is used up", "", "", "", "-", "`budget`", "1.0", "0", "-"),),
-    )
-
-
-def test_a_table_replaces_the_one_before_it() -> None:
-    whole = put_into("what follows\n", "one")
-    assert put_into(whole, "two") == whole.replace("one", "two")
-    assert whole.endswith("what follows\n")
-
-
 def seen(failure: str, end: End, **more: object) -> Seen:
     known = {"agent": "codex", "mode": Mode.BEHIND, "version": "1", "waited_seconds": 9.0}
     return Seen(**known, failure=failure, end=end, **more)  # type: ignore[arg-type]
@@ -112,14 +87,6 @@ def test_failing_turns_are_counted_by_their_report() -> None:
         seen("recovers", End.ANSWER, seconds=5.0, has_text=True),
     ]
     assert counts(turns) == (6, [1, 2, 1, 2, 1, 1, 1, 1, 1])
-
-
-def test_unknown_agents_have_a_section() -> None:
-    whole = put_into("before\n", section_of_unknown({}), OF_UNKNOWN)
-    assert whole.count("--turn-timeout") == 1
-    begins, ends = OF_UNKNOWN
-    assert put_into(whole, "other", OF_UNKNOWN) == f"{begins}\nother\n{ends}\nbefore\n"
-    assert begins in DOCUMENT.read_text(encoding="utf-8")
 
 
 _ASKS = """

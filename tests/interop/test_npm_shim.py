@@ -6,7 +6,6 @@ import os
 import signal
 import subprocess
 import sys
-from shutil import which
 from typing import TYPE_CHECKING
 
 import pytest
@@ -92,13 +91,6 @@ def test_every_byte_the_arguments_and_the_exit_status_pass_through(machine: Mach
     machine.program("lastword", WORDS)
     done = machine.run("run", "--", "a b", "", "*", '"')
     assert (done.returncode, done.stdout) == (0, b'lastword run -- a b  * "\n')
-
-
-def test_lastword_itself_relays_a_large_frame_behind_the_shim(machine: Machine) -> None:
-    path = f"sys.path.insert(0, {str(ROOT / 'src')!r})"
-    machine.program("lastword", f"{path}\nfrom lastword.cli import main\nsys.exit(main())")
-    done = machine.run("run", "--", str(which("cat")), stdin=FRAME, LASTWORD_PASSTHROUGH="1")
-    assert (done.returncode, done.stdout) == (0, FRAME)
 
 
 @pytest.mark.parametrize("name", ["SIGTERM", "SIGINT", "SIGHUP"])
