@@ -208,6 +208,7 @@ class GatewayKilling(Killing):
 
     def _look_at_all(self, editor: Editor) -> None:
         self.score.look_for_doubles([editor], self.prompts)
+        until("the session's agent is back after the last kill", self._held)
         children = children_of(self._gateway.front.pid)
         zombies = [pid for pid, state in children.items() if state == "Z"]
         serving = [each for each in self._gateway.holders() if each["sessions"]]
