@@ -171,14 +171,9 @@ def test_skipped_waits_are_reported_at_full_length_and_pass_at_once() -> None:
     assert "waits of 7 minutes in all" in turn.summary().text
 
 
-def test_waits_without_a_servers_word_are_the_longest_that_they_can_be() -> None:
-    turn = taken(limited(3, None))
-    assert [retry.wait_seconds for retry in turn.retries] == [1, 2, 4]
-
-
-def test_skipped_waits_count_against_the_budget() -> None:
-    agent = limited(9, attempts=9, budget_seconds=50)
-    turn = taken(agent)
+def test_skipped_waits_are_the_longest_that_they_can_be_and_count_against_the_budget() -> None:
+    assert [retry.wait_seconds for retry in taken(limited(3, None)).retries] == [1, 2, 4]
+    turn = taken(limited(9, attempts=9, budget_seconds=50))
     assert (turn.outcome, len(turn.retries)) == ("failed", 2)
 
 
@@ -206,13 +201,6 @@ def test_a_cancel_comes_at_its_moment_although_the_process_oversleeps(
     assert 300 <= turn.duration_seconds < 300 + FUSE_SECONDS
 
 
-@pytest.mark.usefixtures("soon_quiet")
-def test_a_cancel_comes_while_the_agent_does_nothing() -> None:
-    began = time.monotonic()
-    assert taken(SdkAgent(hang), cancel_after=3600).outcome == "cancelled"
-    assert time.monotonic() - began < FUSE_SECONDS
-
-
 def test_a_cancel_with_real_waits_comes_when_its_time_has_come() -> None:
     assert taken(SdkAgent(hang), cancel_after=0.01, real_waits=True).outcome == "cancelled"
 
@@ -227,9 +215,11 @@ def test_a_cancel_can_come_with_an_update() -> None:
 
 
 @pytest.mark.usefixtures("soon_quiet")
-def test_a_limit_on_silence_that_the_test_sets_passes_at_once() -> None:
+def test_the_earlier_of_a_limit_on_silence_and_a_cancel_ends_the_turn_at_once() -> None:
     began = time.monotonic()
-    turn = taken(SdkAgent(hang), options=Options(first_update_timeout_seconds=600))
+    options = Options(first_update_timeout_seconds=600)
+    assert taken(SdkAgent(hang), cancel_after=30, options=options).outcome == "cancelled"
+    turn = taken(SdkAgent(hang), cancel_after=3600, options=options)
     assert time.monotonic() - began < FUSE_SECONDS
     assert turn.error is not None
     assert (turn.error.type, turn.error.reason) == ("agent_stalled", "first_update_timeout")
@@ -248,29 +238,21 @@ def test_a_slow_handler_is_not_stopped_by_a_limit_that_was_not_set() -> None:
 
 
 @pytest.mark.usefixtures("soon_quiet")
-def test_the_earlier_of_a_cancel_and_a_limit_ends_the_turn() -> None:
-    options = Options(first_update_timeout_seconds=60)
-    assert taken(SdkAgent(hang), cancel_after=30, options=options).outcome == "cancelled"
-    assert taken(SdkAgent(hang), cancel_after=90, options=options).outcome == "failed"
-
-
-def test_a_turn_waits_for_a_limit_and_continues_with_the_same_call() -> None:
+def test_a_turn_waits_for_a_limit_and_continues_with_the_same_call_unless_cancelled() -> None:
     turn = taken(limited(2, "7200", until_reset_seconds=21_600))
     assert (turn.outcome, turn.text) == ("ok", "Done.")
     assert [retry.wait_seconds for retry in turn.retries] == [7200, 7200]
     assert [entry.facts["wait_seconds"] for entry in turn.all(Kind.LIMIT_WAIT)] == [7200, 7200]
     assert [entry.facts["what"] for entry in turn.all(Kind.CONTINUED)] == ["same_call"] * 2
-
-
-@pytest.mark.usefixtures("soon_quiet")
-def test_a_cancel_ends_the_wait_for_a_limit() -> None:
-    agent = limited(2, "7200", until_reset_seconds=21_600)
-    turn = taken(agent, cancel_after=60)
+    turn = taken(limited(2, "7200", until_reset_seconds=21_600), cancel_after=60)
     assert (turn.outcome, turn.text, turn.all(Kind.CONTINUED)) == ("cancelled", "", [])
 
 
-@pytest.mark.parametrize("run", [asyncio.run, trio.run], ids=["asyncio", "trio"])
-def test_methods_without_an_sdk_are_served_on_both_event_loops(run: Any) -> None:
+@pytest.mark.usefixtures("soon_quiet")
+@pytest.mark.parametrize("backend", ["asyncio", "trio"])
+def test_methods_without_an_sdk_are_served_cancelled_and_limited_on_both_loops(
+    backend: str,
+) -> None:
     async def work(client: Any) -> None:
         async for attempt in lastword.current_turn().attempts():
             with attempt:
@@ -278,29 +260,21 @@ def test_methods_without_an_sdk_are_served_on_both_event_loops(run: Any) -> None
                     raise LimitError
         await client.say("m", "Done.")
 
-    async def test() -> TurnResult:
-        return await take_turn(methods(work), "Hi")
-
-    turn = run(test) if run is trio.run else run(test())
-    assert (turn.outcome, turn.text) == ("ok", "Done.")
-    assert [retry.wait_seconds for retry in turn.retries] == [20, 20]
-
-
-@pytest.mark.usefixtures("soon_quiet")
-@pytest.mark.parametrize("run", [asyncio.run, trio.run], ids=["asyncio", "trio"])
-def test_methods_that_hang_are_cancelled_and_limited(run: Any) -> None:
-    async def work(_: Any) -> None:
+    async def hang_on(_: Any) -> None:
         await anyio.sleep_forever()
 
-    async def test() -> list[str]:
+    async def test() -> tuple[TurnResult, ...]:
         limit = Options(first_update_timeout_seconds=60)
-        return [
-            (await take_turn(methods(work), cancel_after=5)).outcome,
-            (await take_turn(methods(work), options=limit)).error_type or "",
-        ]
+        return (
+            await take_turn(methods(work), "Hi"),
+            await take_turn(methods(hang_on), cancel_after=5),
+            await take_turn(methods(hang_on), options=limit),
+        )
 
-    ended = run(test) if run is trio.run else run(test())
-    assert ended == ["cancelled", "agent_stalled"]
+    turn, cancelled, limited = anyio.run(test, backend=backend)
+    assert (turn.outcome, turn.text) == ("ok", "Done.")
+    assert [retry.wait_seconds for retry in turn.retries] == [20, 20]
+    assert (cancelled.outcome, limited.error_type) == ("cancelled", "agent_stalled")
 
 
 def test_an_update_from_a_handlers_thread_arrives_too() -> None:
@@ -403,17 +377,11 @@ def test_a_turn_that_does_not_end_stops_the_test_at_its_fuse() -> None:
         taken(SdkAgent(hang), fuse_seconds=0.05)
 
 
-def test_an_unknown_word_for_an_answer_is_refused_in_a_sentence() -> None:
+def test_a_misuse_is_refused_in_a_sentence() -> None:
     with pytest.raises(MisuseError, match='"allow", "reject", "cancel"'):
         taken(SdkAgent(greet), answer_permission="yes")
-
-
-def test_an_invalid_agent_is_refused_in_a_sentence() -> None:
     with pytest.raises(MisuseError, match=r"it has no `prompt`.*not object"):
         taken(object())
-
-
-def test_an_agent_of_the_sdk_on_trio_is_refused_in_a_sentence() -> None:
     with pytest.raises(MisuseError, match="runs on asyncio alone"):
         trio.run(take_turn, SdkAgent(greet))
 
@@ -447,14 +415,9 @@ def test_a_retried_function_waits_for_nothing_outside_of_turns_too() -> None:
     began = time.monotonic()
     with without_waits():
         assert asyncio.run(ask()) == "answer"
-    assert time.monotonic() - began < FUSE_SECONDS
-
-
-def test_waits_are_not_skipped_after_the_context() -> None:
-    with without_waits():
-        assert waits.SKIPPED.get() is not None
         taken(SdkAgent(greet))
     assert waits.SKIPPED.get() is None
+    assert time.monotonic() - began < FUSE_SECONDS
 
 
 def test_only_the_testing_module_skips_waits() -> None:
