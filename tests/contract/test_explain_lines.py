@@ -9,14 +9,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lastword.cli.explain_page import (
-    case_of_exit,
-    case_of_response,
-    case_of_text,
-    explain,
-    explain_lines,
-    shown,
-)
+from lastword.cli.explain_page import explain_lines
 from lastword.core.failure.taxonomy import ErrorType, RetrySafety
 
 KEYS = [
@@ -132,30 +125,3 @@ def test_any_samples_get_one_line_each(rows: list[dict[str, Any]]) -> None:
         assert list(answer) == KEYS
         assert ErrorType(answer["type"])
         assert RetrySafety(answer["retry_safety"])
-
-
-pieces = st.sampled_from(
-    ["Traceback (most recent call last):\n", '  File "x", line 1\n', "HTTP/1.1 429 x\n", "data: {",
-     "KeyError: x\n", "    at f (x.js:1:2)\n", "[cause]: ", "Caused by: ", '{"error":', "}", "\n",
-     "  | ", "  +-+--- 1 ---\n", "ExceptionGroup: x\n", "retry-after: 5\n", "< ", "\x1b[31m", "NaN",
-     "The above exception was the direct cause of the following exception:\n", "\ud800", "\x00"]
-)  # fmt: skip
-
-
-@given(st.lists(pieces | st.text(max_size=20), max_size=12).map("".join))
-def test_any_text_is_explained_in_eighty_columns(text: str) -> None:
-    case = case_of_text(text)
-    page = shown(explain(case))
-    assert max(map(len, page.splitlines())) <= 80
-    assert "\x1b" not in page
-    json.dumps(explain(case).as_json())
-
-
-@given(st.none() | st.integers(100, 599), st.dictionaries(st.text(), st.text()), st.text())
-def test_any_response_is_explained(status: int | None, headers: dict[str, str], body: str) -> None:
-    assert shown(explain(case_of_response(status, headers, body)))
-
-
-@given(st.none() | st.integers(), st.none() | st.integers(1, 64), st.text())
-def test_any_end_of_a_process_is_explained(code: int | None, signal: int | None, tail: str) -> None:
-    assert shown(explain(case_of_exit(code, signal, tail)))

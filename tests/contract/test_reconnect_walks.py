@@ -58,54 +58,55 @@ def test_random_walks_never_exceed_their_budget(seed: int) -> None:
 
 
 @given(SEEDS)
-def test_random_walks_never_connect_before_the_gateways_wait_is_over(seed: int) -> None:
-    for before, told, now, _, actions in walked(seed):
+def test_each_step_of_a_random_walk_keeps_what_the_policy_promises(seed: int) -> None:
+    timer: int | None = 0
+    shown = ""
+    for before, told, now, after, actions in walked(seed):
+        over = after.phase in {LinkPhase.GAVE_UP, LinkPhase.ENDED}
+        ends = [action for action in actions if isinstance(action, GiveUp)]
+        # It does not connect before the gateway's wait is over, but for a user or a new token.
         if any(isinstance(action, Connect) for action in actions):
             by_user = told["event"] == "retry"
             by_refresh = told.get("code") in {4001, 4401} or "401" in str(told)
             assert now >= before.earliest or by_user or by_refresh
-
-
-@given(SEEDS)
-def test_random_walks_never_wait_forever_in_silence(seed: int) -> None:
-    for _, _, now, after, _ in walked(seed):
+        # It never waits forever in silence.
         awaited = reconnect.timer(after)
-        over = after.phase in {LinkPhase.GAVE_UP, LinkPhase.ENDED}
-        assert (awaited is None) == (
-            over
-            or (after.phase is LinkPhase.WAITING and not after.online and after.tell is None)
-            or (after.phase is LinkPhase.ATTACHED and not after.probes and after.stable is None)
-        )
+        offline = after.phase is LinkPhase.WAITING and not after.online and after.tell is None
+        held = after.phase is LinkPhase.ATTACHED and not after.probes and after.stable is None
+        assert (awaited is None) == (over or offline or held)
         assert awaited is None or awaited - now <= reconnect.MAX_SERVER_WAIT + 1_000
-        if awaited is None and after.phase is LinkPhase.WAITING:
-            assert after.line == "Offline. Waits for the network."
-
-
-@given(SEEDS)
-def test_every_end_states_its_reason_and_what_to_do(seed: int) -> None:
-    for before, told, _, after, actions in walked(seed):
-        ends = [action for action in actions if isinstance(action, GiveUp)]
-        is_over = after.phase in {LinkPhase.GAVE_UP, LinkPhase.ENDED}
-        assert (after.why is not None) == is_over
+        assert not offline or after.line == "Offline. Waits for the network."
+        # Every end states its reason and what to do.
+        assert (after.why is not None) == over
         for end in ends:
             assert (end.why, end.line) == (after.why, after.line)
             assert end.line.endswith(".")
             assert "{" not in end.line
             assert end.advice
             assert end.cause
-        if is_over and not ends and before.why is not after.why:
+        if over and not ends and before.why is not after.why:
             assert told["event"] == "close"
-
-
-@given(SEEDS)
-def test_going_offline_uses_no_try_and_closes_no_socket(seed: int) -> None:
-    for before, told, _, after, actions in walked(seed):
+        # Going offline uses no try, and closes no socket.
         if told["event"] == "offline":
-            assert after.tries == before.tries
-            assert after.phase is before.phase
+            assert (after.tries, after.phase) == (before.tries, before.phase)
             assert not any(isinstance(action, CloseSocket | Connect) for action in actions)
         if not before.online and not after.online:
             assert after.tries <= before.tries
+        # The timer set last and the line shown last are those of the state.
+        waits = [action.until for action in actions if isinstance(action, WaitUntil)]
+        lines = [action.line for action in actions if isinstance(action, Show | GiveUp)]
+        assert len(waits) <= 1
+        timer = waits[-1] if waits else timer
+        shown = lines[-1] if lines else shown
+        assert (timer, shown) == (awaited, after.line)
+        # A step is made of its arguments alone, and of whole numbers.
+        assert not any(isinstance(value, float) for value in asdict(after).values())
+        again = reconnect.step(before, event_of(told), now, 0.5)
+        assert again == reconnect.step(before, event_of(told), now, 0.5)
+        # Foreign text never steers a terminal.
+        for text in (after.line, after.news, after.cause):
+            assert text.isprintable()
+            assert len(text) <= 200
 
 
 @given(st.integers(0, 19), st.floats(0, 1, exclude_max=True))
@@ -117,30 +118,6 @@ def test_a_wait_is_within_a_quarter_of_its_mean(tries: int, random: float) -> No
     mean = min(1000 * 2**tries, 30_000)
     assert after.due is not None
     assert math.floor(0.75 * mean) <= after.due <= math.ceil(1.25 * mean)
-
-
-@given(SEEDS)
-def test_the_timer_set_last_and_the_line_shown_last_are_those_of_the_state(seed: int) -> None:
-    timer: int | None = 0
-    shown = ""
-    for before, told, now, after, actions in walked(seed):
-        waits = [action.until for action in actions if isinstance(action, WaitUntil)]
-        lines = [action.line for action in actions if isinstance(action, Show | GiveUp)]
-        assert len(waits) <= 1
-        timer = waits[-1] if waits else timer
-        shown = lines[-1] if lines else shown
-        assert (timer, shown) == (reconnect.timer(after), after.line)
-        assert not any(isinstance(value, float) for value in asdict(after).values())
-        again = reconnect.step(before, event_of(told), now, 0.5)
-        assert again == reconnect.step(before, event_of(told), now, 0.5)
-
-
-@given(SEEDS)
-def test_foreign_text_never_steers_a_terminal(seed: int) -> None:
-    for _, _, _, after, _ in walked(seed):
-        for text in (after.line, after.news, after.cause):
-            assert text.isprintable()
-            assert len(text) <= 200
 
 
 @given(SEEDS, st.data())
