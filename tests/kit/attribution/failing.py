@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
-from itertools import chain, cycle, islice
+from itertools import chain, cycle, islice, product
 from typing import Any, TypeAlias
 
 from tests.kit.attribution.rows import (
@@ -29,12 +29,11 @@ from tests.kit.attribution.rows import (
     text,
     tool,
     tool_done,
+    turn,
 )
 
+OWN = {SESSION: NEVER_FROM_BESIDE}
 Fault: TypeAlias = Callable[[str], list[Event]]
-
-PROMPT = "Sort the orders by date."
-
 
 # --- faults of the agent's own
 
@@ -86,28 +85,13 @@ IN_TOOLS = ("after_tool", "hangs_in_tool")
 
 def _own_faults() -> Iterator[Row]:
     faults = cycle(FAULTS)
-    number = 0
-    for sample in [*samples("programs.txt"), *samples("services.txt")]:
-        for fault in islice(faults, FAULTS_EACH):
-            group = "rethrown" if fault in RETHROWN else "own fault"
-            yield _row(group, f"{sample.id}, {fault}", number, FAULTS[fault](sample.text))
-            number += 1
-    for sample in samples("model_programs.txt"):
-        for fault in IN_TOOLS:
-            yield _row("own fault", f"{sample.id}, {fault}", number, FAULTS[fault](sample.text))
-            number += 1
-
-
-def _row(group: str, name: str, number: int, events: list[Event], **more: Any) -> Row:
-    agent = AGENTS[(number + number // len(AGENTS)) % len(AGENTS)]
-    return Row(
-        id=f"{group} {number}: {name}, {agent}",
-        group=group,
-        agent=agent,
-        prompt=PROMPT,
-        events=tuple(sorted(events, key=lambda event: event.at)),
-        **({"types": {SESSION: NEVER_FROM_BESIDE}} | more),
-    )
+    beside = [*samples("programs.txt"), *samples("services.txt")]
+    pairs = [(sample, fault) for sample in beside for fault in islice(faults, FAULTS_EACH)]
+    pairs += product(samples("model_programs.txt"), IN_TOOLS)
+    for number, (sample, fault) in enumerate(pairs):
+        group = "rethrown" if fault in RETHROWN else "own fault"
+        events = FAULTS[fault](sample.text)
+        yield turn(group, f"{sample.id}, {fault}", number, events, types=OWN)
 
 
 # --- failures of the provider's, with something else beside them
@@ -116,20 +100,18 @@ def _row(group: str, name: str, number: int, events: list[Event], **more: Any) -
 def _provider() -> Iterator[Row]:
     lines = (FOLDER / "failures.jsonl").read_text(encoding="utf-8").splitlines()
     noise = [*samples("programs.txt"), *samples("services.txt")]
-    number = 0
-    for failure in map(json.loads, lines):
-        for before in (True, False, None):
-            beside = noise[(number * 7) % len(noise)]
-            events = _provider_events(failure, beside, before=before)
-            types = {SESSION: frozenset(failure["types"])}
-            name = f"{failure['types'][0]}, {beside.id if before is not None else 'alone'}"
-            row = _row("provider", name, number, events, types=types, resent=True)
-            if "agent" in failure:
-                row = row._replace(
-                    agent=failure["agent"], id=f"provider {number}: {name}, {failure['agent']}"
-                )
-            yield row
-            number += 1
+    failures = product(map(json.loads, lines), (True, False, None))
+    for number, (failure, before) in enumerate(failures):
+        beside = noise[(number * 7) % len(noise)]
+        yield turn(
+            "provider",
+            f"{failure['types'][0]}, {beside.id if before is not None else 'alone'}",
+            number,
+            _provider_events(failure, beside, before=before),
+            agent=failure.get("agent", ""),
+            types={SESSION: frozenset(failure["types"])},
+            resent=True,
+        )
 
 
 def _provider_events(failure: Any, noise: Sample, *, before: bool | None) -> list[Event]:
@@ -211,13 +193,8 @@ def _sessions() -> Iterator[Row]:
             passes,
         ),
     ]
-    number = 0
-    for name, events, more in cases:
-        for agent in range(len(AGENTS)):
-            yield _row("sessions", name, agent, events, **more)._replace(
-                id=f"sessions {number}: {name}, {AGENTS[agent]}", agent=AGENTS[agent]
-            )
-            number += 1
+    for number, ((name, events, more), agent) in enumerate(product(cases, AGENTS)):
+        yield turn("sessions", name, number, events, agent=agent, **({"types": OWN} | more))
 
 
 def rows() -> list[Row]:

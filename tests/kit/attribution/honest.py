@@ -23,40 +23,23 @@ from tests.kit.attribution.rows import (
     thought,
     tool,
     tool_done,
+    turn,
 )
 
 Shape: TypeAlias = Callable[[str], list[Event]]
 
 ANSWER = "The orders are sorted now, and all 12 tests pass."
 PIECES = ("The orders are sorted now,", " and all", " 12 tests pass.")
-PROMPTS = (
-    "Sort the orders by date.",
-    "Fix the failing test.",
-    "Run the build and tell me what it prints.",
-    "Why does the deployment not work?",
-    "Füge eine Anmeldeseite hinzu.",
-    "テストを直してください。",
-)
 
 
 def _each(form: str, text: str) -> str:
     return "\n".join(form.replace("{}", line) for line in text.splitlines())
 
 
-def _in_pieces(said: str) -> list[Event]:
-    """A line that a pipe delivers in two parts."""
-    middle = len(said) // 2
-    first = Event(1, "stderr", said[:middle])
-    return [first, stderr(1.1, said[middle:]), text(15, ANSWER), result(15.1)]
-
-
-def _as_json(said: str) -> list[Event]:
-    """The agent logs what its tool writes."""
-    lines = [
-        json.dumps({"level": "error", "logger": "tool.bash", "msg": line}, ensure_ascii=False)
-        for line in said.splitlines()
-    ]
-    return [stderr(1, "\n".join(lines)), text(17, ANSWER), result(17.1)]
+def _as_json(said: str) -> str:
+    line = {"level": "error", "logger": "tool.bash"}
+    lines = [json.dumps(line | {"msg": each}, ensure_ascii=False) for each in said.splitlines()]
+    return "\n".join(lines)
 
 
 def _used(at: float) -> Event:
@@ -91,7 +74,11 @@ SHAPES: dict[str, Shape] = {
     "twice": lambda said: [
         *(stderr(1, said), stderr(3, said), stderr(7, said), text(20, ANSWER), _used(20.1)),
     ],
-    "in_pieces": _in_pieces,
+    # A pipe delivers a line in two parts.
+    "in_pieces": lambda said: [
+        Event(1, "stderr", said[: len(said) // 2]),
+        *(stderr(1.1, said[len(said) // 2 :]), text(15, ANSWER), result(15.1)),
+    ],
     # The agent passes the lines on with its own prefix.
     "with_stamp": lambda said: [
         stderr(1, _each("2026-11-20T09:00:00.000Z ERROR bash {}", said)),
@@ -120,7 +107,8 @@ SHAPES: dict[str, Shape] = {
     "with_label": lambda said: [
         *(stderr(1, _each("[bash] {}", said)), text(17, ANSWER), _used(17.1)),
     ],
-    "as_json": _as_json,
+    # The agent logs what its tool writes.
+    "as_json": lambda said: [stderr(1, _as_json(said)), text(17, ANSWER), result(17.1)],
     # A long output that the failure is a part of.
     "amid_output": lambda said: [
         *(stderr(1, f"{_STEPS}\n{said}\nexit status 1"), text(19, ANSWER), result(19.1)),
@@ -128,18 +116,6 @@ SHAPES: dict[str, Shape] = {
 }
 SHAPES_EACH = 5
 """In how many shapes each sample is played."""
-
-
-def _row(group: str, name: str, number: int, events: list[Event], prompt: str = "") -> Row:
-    agent = AGENTS[number % len(AGENTS)]
-    return Row(
-        id=f"{group} {number}: {name}, {agent}",
-        group=group,
-        agent=agent,
-        prompt=prompt or PROMPTS[number % len(PROMPTS)],
-        events=tuple(sorted(events, key=lambda event: event.at)),
-        types={},
-    )
 
 
 IN_TOOLS = (
@@ -156,7 +132,7 @@ def _beside(
     endless = cycle(shapes)
     for number in range(len(found) * each):
         sample, shape = found[number // each], next(endless)
-        yield _row(group, f"{sample.id}, {shape}", number, SHAPES[shape](sample.text))
+        yield turn(group, f"{sample.id}, {shape}", number, SHAPES[shape](sample.text))
 
 
 def _in_logs() -> Iterator[Row]:
@@ -164,7 +140,7 @@ def _in_logs() -> Iterator[Row]:
     for number, sample in enumerate(lines):
         begun = [] if number % 2 else [tool(0.5), tool_done(0.9)]
         events = [*begun, Event(1, LINE, f"{sample.text}\n"), text(14, ANSWER), result(14.1)]
-        yield _row("log", sample.id, number, events)
+        yield turn("log", sample.id, number, events)
 
 
 def _quoted() -> Iterator[Row]:
@@ -179,7 +155,8 @@ def _quoted() -> Iterator[Row]:
         begun = [tool(1), tool_done(3, line, failed=True)] if number % 2 else [thought(1)]
         beside = [stderr(2, line)] if number % 4 < 2 else []
         events = [*begun, *beside, *texts, result(6, usage=number % 5 > 0)]
-        yield _row("quoted", quote.id, number, events, "Run it again. What does it print?")
+        prompt = "Run it again. What does it print?"
+        yield turn("quoted", quote.id, number, events, prompt=prompt)
 
 
 OPENERS = {"codex": "codex-acp", "claude": "claude-agent-acp", "gemini": "gemini-cli"}
@@ -189,15 +166,14 @@ OPENERS |= {"qwen": "qwen-code", "goose": "goose"}
 def _opening() -> Iterator[Row]:
     """Answers that begin as an agent's errors do, as that agent and as others."""
     for number, sample in enumerate(samples("openings.txt")):
-        own = OPENERS.get(sample.source, AGENTS[number % len(AGENTS)])
-        others = (own, AGENTS[(number + 5) % len(AGENTS)])
-        for at, agent in enumerate(others):
-            split = sample.text.find(" ", 24)
-            pieces = [sample.text] if at == 0 else [sample.text[:split], sample.text[split:]]
-            texts = [text(4 + n / 10, piece) for n, piece in enumerate(pieces) if piece]
-            events = [*texts, result(5, usage=(number + at) % 2 > 0)]
-            row = _row("opening", sample.id, 2 * number + at, events)
-            yield row._replace(agent=agent, id=f"opening {2 * number + at}: {sample.id}, {agent}")
+        split = sample.text.find(" ", 24)
+        for agent, pieces in (
+            (OPENERS.get(sample.source, ""), [sample.text]),
+            (AGENTS[(number + 5) % len(AGENTS)], [sample.text[:split], sample.text[split:]]),
+        ):
+            texts = [text(4 + at / 10, piece) for at, piece in enumerate(pieces) if piece]
+            events = [*texts, result(5, usage=(number + len(pieces)) % 2 > 0)]
+            yield turn("opening", f"{sample.id} in {len(pieces)}", number, events, agent=agent)
 
 
 def rows() -> list[Row]:

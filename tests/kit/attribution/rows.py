@@ -36,6 +36,16 @@ assert {agents.agent_key(name) for name in AGENTS} >= {row.name for row in agent
 BARE = {"code": -32603, "message": "Internal error"}
 
 
+PROMPTS = (
+    "Sort the orders by date.",
+    "Fix the failing test.",
+    "Run the build and tell me what it prints.",
+    "Why does the deployment not work?",
+    "Füge eine Anmeldeseite hinzu.",
+    "テストを直してください。",
+)
+
+
 class Event(NamedTuple):
     """What the agent, or a program beside it, does at a moment after the prompt."""
 
@@ -73,6 +83,20 @@ class Row(NamedTuple):
             if event.kind not in {STDERR, LINE, HINT}
         )
         return self._replace(events=kept)
+
+
+def turn(
+    group: str, name: str, number: int, events: list[Event], *, agent: str = "", **more: Any
+) -> Row:
+    """A turn of an agent, of each in turn unless one is named; by default it must not fail."""
+    agent = agent or AGENTS[(number + number // len(AGENTS)) % len(AGENTS)]
+    return Row(
+        id=f"{group} {number}: {name}, {agent}",
+        group=group,
+        agent=agent,
+        events=tuple(sorted(events, key=lambda event: event.at)),
+        **({"types": {}, "prompt": PROMPTS[number % len(PROMPTS)]} | more),
+    )
 
 
 class Sample(NamedTuple):
