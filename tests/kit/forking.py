@@ -46,7 +46,7 @@ LOADED = (
     *("lastword.cli.gateway.holder", "lastword.gateway.holder.recorder_process"),
     *("lastword.cli.connect", "lastword.cli.log", "lastword.cli.doctor", "lastword.inprocess.sdk"),
     *("uvicorn.protocols.http.h11_impl", "uvicorn.lifespan.off", "websockets.asyncio.client"),
-    *("acp", "anyio._backends._asyncio", "sqlite3", "tests.kit.agents.acp_agent"),
+    *("acp", "anyio._backends._asyncio", "sqlite3", "tests.kit.agents.faults"),
     # What a thread loads: a fork in that moment would wait for it for ever.
     *("lastword.record.sink", "lastword.core.redact.environment_secrets"),
 )

@@ -3,4 +3,4 @@
 import sys
 
 MISBEHAVING_AGENT = (sys.executable, "-m", "tests.kit.agents.agent")
-"""The command, up to the mode; with `--list` it names the modes."""
+"""The command, up to the mode."""

@@ -4,8 +4,7 @@ Owns what tests need beside it: a prompt whose text is `fail` runs the mode's fa
 ARGUMENT...` that of another one, and every other one is served well, so that a test can see whether
 the session lives on. A notification `_agent/go` from the client lets an agent go on that waits for
 it: tests need no sleep for "later". With a `Memory` it supports `session/load`, and each process
-knows how many there were before it. A mode is a function of a `faults_*` module: its name is the
-mode's, its docstring what it does.
+knows how many there were before it. The modes are in `faults`.
 """
 
 from __future__ import annotations
@@ -48,18 +47,6 @@ def at_prompt(mode: Callable[[Agent, object], None]) -> Callable[[Agent, object]
     """Register a mode whose fault is in the turn."""
     AT_PROMPT[_name(mode)] = mode
     return mode
-
-
-def answers(name: str, what: str, *texts: str, **answer: object) -> None:
-    """Register a mode whose fault is its answer: what it shows before, and the answer's members."""
-
-    def mode(agent: Agent, prompt: object) -> None:
-        for text in texts:
-            agent.say(text)
-        agent.answer(prompt, **answer)
-
-    mode.__doc__ = what
-    AT_PROMPT[name] = mode
 
 
 def _name(mode: Callable[..., None]) -> str:
