@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -19,11 +19,8 @@ FOLDER = {"url": "file:///home/me/last%20word", "dir_info": {}}
 EDITABLE = {"url": "file:///home/me/lastword", "dir_info": {"editable": True}}
 WHEEL = {"url": "file:///tmp/lastword-1-py3-none-any.whl", "archive_info": {}}
 GIT = {"url": "https://host/lastword", "vcs_info": {"vcs": "git", "commit_id": "0123"}}
-TAG = {
-    "url": "https://host/lastword",
-    "vcs_info": {"vcs": "git", "commit_id": "0123", "requested_revision": "v1"},
-}
-INDEX: dict[str, object] = {}
+TAG = GIT | {"vcs_info": {"vcs": "git", "commit_id": "0123", "requested_revision": "v1"}}
+INDEX: dict[str, Any] = {}
 
 
 @pytest.fixture(autouse=True)
@@ -36,13 +33,12 @@ def prefix(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def installed(
-    monkeypatch: pytest.MonkeyPatch, origin: dict[str, object], installer: str = "pip"
+    monkeypatch: pytest.MonkeyPatch, origin: dict[str, Any], installer: str = "pip"
 ) -> None:
     """Let the metadata of lastword's distribution say so."""
     texts = {"direct_url.json": json.dumps(origin) if origin else "", "METADATA": "Name: lastword"}
-    monkeypatch.setattr(
-        _installation, "_text", lambda name: {"INSTALLER": installer, **texts}.get(name, "")
-    )
+    texts["INSTALLER"] = installer
+    monkeypatch.setattr(_installation, "_text", lambda name: texts.get(name, ""))
 
 
 @pytest.mark.parametrize(
@@ -57,45 +53,29 @@ def installed(
     ],
 )
 def test_an_extra_is_installed_from_lastwords_own_source(
-    origin: dict[str, object], source: str, monkeypatch: pytest.MonkeyPatch
+    origin: dict[str, Any], source: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     installed(monkeypatch, origin)
     assert command_for("acp") == f"/env/bin/python -m pip install {source}"
 
 
-def test_the_command_is_pip_in_an_active_environment(
+def test_the_command_is_of_the_installer_and_names_this_environments_python_unless_it_is_active(
     prefix: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    installed(monkeypatch, FOLDER)
-    monkeypatch.setenv("VIRTUAL_ENV", str(prefix))
-    assert command_for("acp") == "pip install '/home/me/last word[acp]'"
-    installed(monkeypatch, FOLDER, "uv")
-    assert command_for("acp") == "uv pip install '/home/me/last word[acp]'"
-
-
-def test_the_command_is_uv_with_this_environments_python_without_pip(
-    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     installed(monkeypatch, EDITABLE, "uv")
     expected = "uv pip install --python /env/bin/python -e '/home/me/lastword[yaml]'"
     assert command_for("yaml") == expected
+    monkeypatch.setenv("VIRTUAL_ENV", str(prefix))
+    assert command_for("yaml") == "uv pip install -e '/home/me/lastword[yaml]'"
     installed(monkeypatch, EDITABLE)
+    assert command_for("yaml") == "pip install -e '/home/me/lastword[yaml]'"
+    monkeypatch.delenv("VIRTUAL_ENV")
     monkeypatch.setattr(_installation.util, "find_spec", lambda _: None)
-    assert command_for("yaml") == expected
+    assert command_for("yaml") == expected, "it has no pip"
 
 
-def test_a_python_that_the_system_manages_needs_the_option_that_was_needed_before(
+def test_what_the_system_manages_needs_an_option_or_its_package_manager(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    installed(monkeypatch, FOLDER)
-    (tmp_path / "EXTERNALLY-MANAGED").write_text("")
-    monkeypatch.setattr(sys, "base_prefix", sys.prefix)
-    monkeypatch.setattr(_installation.sysconfig, "get_path", lambda _: str(tmp_path))
-    assert "install --break-system-packages '/home/me" in command_for("acp")
-
-
-def test_a_distributions_own_package_is_left_to_its_package_manager(
-    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     installed(monkeypatch, INDEX, "debian")
     said = command_for("gateway")
@@ -103,21 +83,23 @@ def test_a_distributions_own_package_is_left_to_its_package_manager(
     assert "starlette<2,>=1" in said
     assert "uvicorn" in said
     assert "pip" not in said
+    installed(monkeypatch, FOLDER)
+    (tmp_path / "EXTERNALLY-MANAGED").write_text("")
+    monkeypatch.setattr(sys, "base_prefix", sys.prefix)
+    monkeypatch.setattr(_installation.sysconfig, "get_path", lambda _: str(tmp_path))
+    assert "install --break-system-packages '/home/me" in command_for("acp")
 
 
 @pytest.mark.parametrize(
     ("receipt", "command"),
     [
+        ('[{ name = "lastword" }]', "uv tool install --force '/home/me/last word[yaml]'"),
         (
-            '[{ name = "lastword", directory = "/x" }]',
-            "uv tool install --force '/home/me/last word[yaml]'",
-        ),
-        (
-            '[{ name = "lastword", extras = ["acp", "yaml"], directory = "/x" }]',
+            '[{ name = "lastword", extras = ["acp", "yaml"] }]',
             "uv tool install --force '/home/me/last word[acp,yaml]'",
         ),
         (
-            '[{ name = "other" }, { name = "lastword", directory = "/x" }]',
+            '[{ name = "other" }, { name = "lastword" }]',
             "uv pip install --python /env/bin/python '/home/me/last word[yaml]'",
         ),
         ('"nothing"', "/env/bin/python -m pip install '/home/me/last word[yaml]'"),
@@ -134,26 +116,19 @@ def test_a_tool_of_uv_keeps_the_extras_that_it_has(
 @pytest.mark.parametrize(
     ("package", "given", "command"),
     [
-        ("lastword", "/x", "pipx install --force '/home/me/last word[yaml]'"),
-        ("lastword", "/x[acp, otel]", "pipx install --force '/home/me/last word[acp,otel,yaml]'"),
-        ("lastword", "lastword[a] @ file:/x", "pipx install --force '/home/me/last word[a,yaml]'"),
-        ("other", "other", "pipx inject other '/home/me/last word[yaml]'"),
+        ("lastword", "/x", "install --force '/home/me/last word[yaml]'"),
+        ("lastword", "/x[acp, otel]", "install --force '/home/me/last word[acp,otel,yaml]'"),
+        ("lastword", "lastword[a] @ file:/x", "install --force '/home/me/last word[a,yaml]'"),
+        ("other", "other", "inject other '/home/me/last word[yaml]'"),
     ],
-)  # fmt: skip
+)
 def test_a_package_of_pipx_keeps_the_extras_that_it_has(
     package: str, given: str, command: str, prefix: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     installed(monkeypatch, FOLDER)
     main = {"package": package, "package_or_url": given}
     (prefix / "pipx_metadata.json").write_text(json.dumps({"main_package": main}))
-    assert command_for("yaml") == command
-
-
-def test_a_clone_that_is_not_installed_is_installed_from_its_folder(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(_installation, "_text", lambda _: "")
-    assert command_for("acp") == f"/env/bin/python -m pip install -e '{ROOT}[acp]'"
+    assert command_for("yaml") == f"pipx {command}"
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", "null"])
@@ -165,3 +140,10 @@ def test_an_unreadable_installer_file_is_ignored(
     for name in ("uv-receipt.toml", "pipx_metadata.json"):
         (prefix / name).write_text(text)
     assert command_for("acp") == "/env/bin/python -m pip install 'lastword[acp]'"
+
+
+def test_a_clone_that_is_not_installed_is_installed_from_its_folder(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(_installation, "_text", lambda _: "")
+    assert command_for("acp") == f"/env/bin/python -m pip install -e '{ROOT}[acp]'"

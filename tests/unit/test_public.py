@@ -47,17 +47,7 @@ flags = st.booleans()
 
 
 @given(
-    st.builds(
-        TurnFacts,
-        request_sent=flags,
-        thought=flags,
-        text=flags,
-        tool_called=flags,
-        tool_ran=flags,
-        unsafe_tool=flags,
-        tool_running=flags,
-        provider_tools=flags,
-    ),
+    st.builds(TurnFacts, **dict.fromkeys(TurnFacts.__struct_fields__, flags)),
     flags,
 )
 def test_a_retry_is_automatic_only_if_nothing_at_all_had_come(
