@@ -68,7 +68,6 @@ def test_a_sequence_of_events_gives_one_answer_and_ends_with_it(
         assert after == [], sequence
 
 
-# Many more turns: tests/process/test_simulate.py.
 def test_four_thousand_turns_of_every_kind_keep_every_promise() -> None:
     seed = 2
     tally = Tally(seed)

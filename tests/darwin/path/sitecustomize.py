@@ -8,9 +8,10 @@ find; the package and the agents do not.
 from __future__ import annotations
 
 import builtins
+import contextlib
 import errno
-import importlib.abc
-import importlib.util
+import fcntl
+import importlib
 import io
 import os
 import posix
@@ -34,7 +35,7 @@ PROGRAMS = os.path.join(TESTS, "kit", "agents") + os.sep
 STDLIB = os.path.dirname(os.__file__) + os.sep
 F_SETPIPE_SZ = 1031
 SO_PEERCRED = 17
-_open, _killpg, _getpgid = io.open, posix.killpg, posix.getpgid
+_open, _pipe, _killpg, _getpgid = io.open, posix.pipe, posix.killpg, posix.getpgid
 
 
 def _test_looks() -> bool:
@@ -105,20 +106,9 @@ def _spawning(call: Callable[..., int]) -> Callable[..., int]:
 def _narrow_pipe() -> tuple[int, int]:
     """Return a pipe of the size that macOS gives it."""
     ends = _pipe()
-    _narrowed(ends[1])
+    with contextlib.suppress(OSError):
+        fcntl.fcntl(ends[1], F_SETPIPE_SZ, facts.PIPE_BYTES)
     return ends
-
-
-_pipe = posix.pipe
-
-
-def _narrowed(fd: int) -> None:
-    try:
-        import fcntl  # noqa: PLC0415  (no earlier than the program imports it, or makes a pipe)
-
-        fcntl.fcntl(fd, F_SETPIPE_SZ, facts.PIPE_BYTES)
-    except OSError:
-        return
 
 
 def _uname() -> os.uname_result:
@@ -212,48 +202,6 @@ def _take_away(module: ModuleType, names: str) -> None:
             delattr(module, name)
 
 
-class _Taking(importlib.abc.MetaPathFinder):
-    """Finds the modules of the table, and takes away from them once they are loaded."""
-
-    def find_spec(self, name: str, _path: Any = None, _target: Any = None) -> Any:
-        if name not in facts.ABSENT or name in self.underway:
-            return None
-        self.underway.add(name)
-        try:
-            spec = importlib.util.find_spec(name)
-        finally:
-            self.underway.discard(name)
-        if spec is not None and spec.loader is not None:
-            load = spec.loader.exec_module
-
-            def exec_module(module: ModuleType) -> None:
-                load(module)
-                _apply(module)
-
-            spec.loader = _Loader(spec.loader, exec_module)
-        return spec
-
-    underway: set[str] = set()  # noqa: RUF012
-
-
-class _Loader(importlib.abc.Loader):
-    """A loader that does one thing more."""
-
-    def __init__(self, loader: Any, exec_module: Callable[[ModuleType], None]) -> None:
-        self._loader = loader
-        self.exec_module = exec_module  # type: ignore[method-assign]
-
-    def create_module(self, spec: Any) -> Any:
-        return self._loader.create_module(spec)
-
-
-def _apply(module: ModuleType) -> None:
-    name = module.__name__
-    _take_away(module, facts.ABSENT[name])
-    if name in ANSWERS:
-        ANSWERS[name](module)
-
-
 def begin() -> None:
     """Take away, and answer otherwise."""
     # sysconfig looks for the build's data under the platform's name.
@@ -262,23 +210,22 @@ def begin() -> None:
     os.environ.setdefault("_PYTHON_SYSCONFIGDATA_NAME", tag)
     if "tempfile" in sys.modules:  # a .pth file may have imported it
         sys.modules["tempfile"]._O_TMPFILE_WORKS = False  # type: ignore[attr-defined]
-    for module in (os, posix):
-        _take_away(module, facts.ABSENT["posix"])
+    _take_away(os, facts.ABSENT["posix"])
     for name in ("open", "listdir", "scandir", "stat", "lstat", "readlink", "access"):
         call = getattr(posix, name)
         setattr(os, name, _without_proc(call))
-    for support in (os.supports_follow_symlinks, os.supports_dir_fd, os.supports_fd):
-        for name in ("open", "listdir", "scandir", "stat", "lstat", "readlink", "access"):
-            if getattr(posix, name) in support:
+        for support in (os.supports_follow_symlinks, os.supports_dir_fd, os.supports_fd):
+            if call in support:
                 support.add(getattr(os, name))
     builtins.open = io.open = _without_proc(_open)  # type: ignore[assignment]
     os.killpg, os.getpgid = _killpg_without_zombies, _getpgid_of_the_living
     os.posix_spawn, os.posix_spawnp = _spawning(posix.posix_spawn), _spawning(posix.posix_spawnp)
     os.pipe, os.uname = _narrow_pipe, _uname
-    for name in facts.ABSENT:
-        if name != "posix" and name in sys.modules:
-            _apply(sys.modules[name])
-    sys.meta_path.insert(0, _Taking())
+    for name, absent in facts.ABSENT.items():
+        module = importlib.import_module(name)
+        _take_away(module, absent)
+        if name in ANSWERS:
+            ANSWERS[name](module)
     sys.platform = "darwin"
 
 
