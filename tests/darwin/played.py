@@ -39,6 +39,7 @@ LINUX_ONLY = {
     ),
     f"{_PROCESS}::test_a_killed_guardian_can_be_disarmed": "waits by `waitid`",
     f"{_PROCESS}::test_the_guardian_ends_an_agent_that_has_left_its_group": _SEARCHES,
+    f"{_PROCESS}::test_the_guardian_is_a_shell_where_one_exists": _SEARCHES,
     "platform/test_silence_sources.py": "what only /proc knows of an agent",
     f"{_RESTART}::{_UNREAD}": (
         "1,500 frames are more than pipes of 16 KiB hold: the agent still writes, and takes both "

@@ -405,13 +405,6 @@ def test_a_retried_function_waits_for_nothing_outside_of_turns_too() -> None:
     assert time.monotonic() - began < FUSE_SECONDS
 
 
-def test_only_the_testing_module_skips_waits() -> None:
-    from tests.kit.sources import FILES  # noqa: PLC0415
-
-    users = {f for f in FILES if "waits.skipped()" in f.read_text() and f.name != "waits.py"}
-    assert {file.parent.name for file in users} == {"testing"}
-
-
 @pytest.mark.parametrize("error", [SystemExit(3), BaseExceptionGroup("both", [SystemExit(3)])])
 @pytest.mark.parametrize("of", ["sdk", "methods"])
 def test_an_agent_that_leaves_its_process_fails_its_turn_and_not_the_test(
