@@ -19,9 +19,9 @@ import fcntl
 import gc
 import importlib
 import io
-import json
 import locale
 import os
+import pickle
 import runpy
 import signal
 import socket
@@ -86,17 +86,6 @@ class Start:
     session: bool
     group: int
     folder: str
-
-    def encoded(self) -> bytes:
-        """Return it without the descriptors themselves."""
-        return json.dumps({**vars(self), "descriptors": list(self.descriptors)}).encode()
-
-    @classmethod
-    def decoded(cls, data: bytes, descriptors: Iterable[int]) -> Start:
-        """Return what was encoded, with the descriptors as they came."""
-        given = json.loads(data)
-        numbers = dict(zip(given.pop("descriptors"), descriptors, strict=True))
-        return cls(**given, descriptors=numbers)
 
 
 def is_ours(command: Sequence[str], environment: Mapping[str, str]) -> bool:
@@ -240,7 +229,7 @@ class _Helper:
 
     def __call__(self, start: Start) -> int | None:
         """Return the process id of a fork; `None` if this start is not to be had by one."""
-        data = start.encoded()
+        data = pickle.dumps(start)
         ours = list(start.descriptors.values())
         if len(data) > LONGEST_REQUEST or len(ours) > MOST_DESCRIPTORS:
             return None
@@ -283,7 +272,9 @@ def serve(number: int) -> NoReturn:
             os._exit(0)
         pid = _fork_for_parent()
         if pid == 0:
-            become(Start.decoded(data, descriptors))
+            start: Start = pickle.loads(data)
+            start.descriptors = dict(zip(start.descriptors, descriptors, strict=True))
+            become(start)
         for descriptor in descriptors:
             os.close(descriptor)
         asked.send(str(pid).encode())

@@ -21,6 +21,8 @@ from typing import TYPE_CHECKING, NoReturn
 
 import pytest
 
+from tests.kit.programs import run_program
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
@@ -134,15 +136,7 @@ def run(command: Sequence[str], what: str, folder: Path | None = None) -> str:
         MissingError: It is absent, failed, or took longer than any install may.
     """
     try:
-        done = subprocess.run(
-            command,
-            cwd=folder,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            timeout=INSTALL_TIMEOUT_SECONDS,
-            check=False,
-        )
+        done = run_program(command, check=False, timeout=INSTALL_TIMEOUT_SECONDS, cwd=folder)
     except (OSError, subprocess.TimeoutExpired) as error:
         msg = f"{what} failed: {error}."
         raise MissingError(msg) from error

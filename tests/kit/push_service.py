@@ -10,7 +10,7 @@ import json
 import os
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import http_ece
 from cryptography.hazmat.primitives.asymmetric import ec
@@ -45,11 +45,10 @@ class PushBrowser:
         return json.loads(plain)
 
 
-class PushMessage:
-    def __init__(self, path: str, headers: dict[str, str], body: bytes) -> None:
-        self.path = path
-        self.headers = headers
-        self.body = body
+class PushMessage(NamedTuple):
+    path: str
+    headers: dict[str, str]
+    body: bytes
 
 
 class PushService:

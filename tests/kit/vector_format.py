@@ -178,28 +178,26 @@ class Matching:
 
     def _check_none(self, unwanted: list[Any], lines: list[bytes], where: str) -> None:
         for line in lines:
-            for item in unwanted:
-                try:
-                    Matching().match(item, json.loads(line), where)
-                except MismatchError:
-                    continue
+            if any(Matching()._is(item, line, where) for item in unwanted):
                 raise MismatchError(where, f"should not have come: {line.decode()}")
 
     def _check_unordered(self, expected: list[Any], lines: list[bytes], where: str) -> None:
         left = list(lines)
         for item in expected:
-            for line in left:
-                before = dict(self.bound)
-                try:
-                    self._check_line(item, line, where)
-                except MismatchError:
-                    self.bound = before
-                    continue
-                left.remove(line)
-                break
-            else:
+            line = next((line for line in left if self._is(item, line, where)), None)
+            if line is None:
                 came = "\n".join(f"  {line.decode()}" for line in left)
                 raise MismatchError(where, f"none of these is {json.dumps(item)}:\n{came}")
+            left.remove(line)
+
+    def _is(self, expected: Any, line: bytes, where: str) -> bool:
+        before = dict(self.bound)
+        try:
+            self._check_line(expected, line, where)
+        except MismatchError:
+            self.bound = before
+            return False
+        return True
 
     def _check_line(self, expected: Any, line: bytes, where: str) -> None:
         if is_matcher(expected) and "$line" in expected:
