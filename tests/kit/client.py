@@ -14,7 +14,7 @@ import struct
 import sys
 import termios
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from lastword.kit.peer import Frame, Stream, StrictClient
@@ -38,11 +38,10 @@ PLAIN: Frame = {}
 
 @dataclass(slots=True)
 class Turn:
-    """One turn as its client saw it: the answer, the updates before it, how long it took."""
+    """One turn as its client saw it: the answer, and the updates before it."""
 
     answer: Frame
-    updates: list[Frame] = field(default_factory=list)
-    seconds: float = 0.0
+    updates: list[Frame]
 
     def of_kind(self, kind: str) -> list[Frame]:
         return [update for update in self.updates if update["sessionUpdate"] == kind]
@@ -112,7 +111,6 @@ class Ears(StrictClient):
 class Client:
     """A client of one agent's process, and of one session of it unless it is told otherwise."""
 
-    first_id: ClassVar[int] = 0
     info: ClassVar[Frame] = {"name": "raw-client", "version": "1"}
     go: ClassVar[str] = "_agent/go"
     """What an agent waits for that waits to be told."""
@@ -129,7 +127,7 @@ class Client:
         self.mark = left_behind.new_mark()
         given = os.environ if environment is None else environment
         self.peer = Ears(command, {**given, left_behind.VARIABLE: self.mark})
-        self._next_id = self.first_id
+        self._next_id = 0
 
     # --- what there is
 
@@ -246,11 +244,6 @@ class Client:
     def call(self, method: str, **params: Any) -> Frame:
         return self.answer(self.request(method, **params))
 
-    def when(self, frame: Frame) -> float:
-        """The moment at which a frame came, in monotonic seconds."""
-        number = next(n for n, each in enumerate(self.frames) if each is frame)
-        return self.peer.moments[number]
-
     def expect_method(self, method: str, *, since: int = 0) -> Frame:
         return self.expect(lambda frame: frame.get("method") == method, since=since)
 
@@ -284,11 +277,9 @@ class Client:
 
     def end_of(self, prompt: int, since: int, *, fuse: float = FUSE_SECONDS) -> Turn:
         """The rest of a turn whose prompt was sent when there were `since` frames."""
-        started = time.monotonic()
         answer = self.answer(prompt, fuse=fuse)
         before = self.frames[since : self.frames.index(answer)]
-        updates = [update_of(frame) for frame in before if update_of(frame)]
-        return Turn(answer, updates, time.monotonic() - started)
+        return Turn(answer, [update_of(frame) for frame in before if update_of(frame)])
 
     # --- the end
 

@@ -67,7 +67,6 @@ class Vector:
     file: str
     note: str
     requirements: tuple[str, ...]
-    own_steps: tuple[dict[str, Any], ...]
     options: dict[str, Any] = field(default_factory=dict)
     steps: tuple[dict[str, Any], ...] = ()
 
@@ -94,15 +93,13 @@ def _resolve(name: str, raw: dict[str, tuple[str, dict[str, Any]]]) -> Vector:
     if "after" in vector:
         before = _resolve(vector["after"], raw)
         steps, options = before.steps, before.options
-    own = tuple(vector["steps"])
     return Vector(
         id=name,
         file=file,
         note=vector["note"],
         requirements=tuple(vector["requirements"]),
-        own_steps=own,
         options={**options, **vector.get("options", {})},
-        steps=steps + own,
+        steps=(*steps, *vector["steps"]),
     )
 
 

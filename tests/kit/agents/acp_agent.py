@@ -60,10 +60,10 @@ class Memory:
         self._lives = os.path.join(folder, "lives")
         self._prompts = os.path.join(folder, "prompts")
 
-    def begin_life(self) -> int:
+    def begin(self) -> int:
         """Note that a process has begun; gives the how manieth it is."""
         _append(self._lives, str(os.getpid()))
-        return len(_lines(self._lives))
+        return len(self.pids())
 
     def pids(self) -> list[int]:
         """The processes that there have been, oldest first."""
@@ -102,7 +102,7 @@ class Agent(PlainAgent):
         self.info = {"name": "test-agent", "version": "1"}
         self.arguments = arguments
         self.memory = memory
-        self.life = memory.begin_life() if memory else 1
+        self.life = memory.begin() if memory else 1
         """The how manieth process of this agent this is."""
         self.on_fail: Callable[[Agent, object], None] = lambda agent, prompt: agent.serve(prompt)
         self.on_end: Callable[[Agent], None] = lambda _agent: None
@@ -127,17 +127,9 @@ class Agent(PlainAgent):
                 return message
         sys.exit(self.exit_status)
 
-    def await_answer(self, request_id: int) -> Json:
-        """The client's answer to a request of ours."""
-        return self.read_until(lambda m: "method" not in m and m.get("id") == request_id)
-
     def wait_for_go(self) -> None:
         """Read on until the client says so."""
         self.read_until(lambda message: message.get("method") == GO)
-
-    def when_told(self, act: Callable[[], object]) -> None:
-        """Do something once the client says so."""
-        self.notifications[GO] = lambda _params: act()
 
     # --- the session
 

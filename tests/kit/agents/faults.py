@@ -15,6 +15,7 @@ from lastword.kit.agent.plain import die, hang, start_child, write_all
 from tests.kit.agents.acp_agent import (
     AT_PROMPT,
     CANCEL,
+    GO,
     SESSION,
     Agent,
     at_prompt,
@@ -108,7 +109,7 @@ def ignores_cancel(agent: Agent) -> None:
 def answer_on_go(agent: Agent, prompt: object) -> None:
     """Shows some text, waits to be told, then ends the turn well."""
     agent.say("I begin.")
-    agent.when_told(lambda: agent.serve(prompt))
+    agent.notifications[GO] = lambda _params: agent.serve(prompt)
 
 
 @at_prompt
@@ -124,13 +125,11 @@ def runaway(agent: Agent, _prompt: object) -> None:
 @at_prompt
 def permission(agent: Agent, prompt: object) -> None:
     """Asks for a permission, and ends the turn well when it has it."""
-    agent.await_answer(ask_permission(agent))
-    agent.serve(prompt)
-
-
-def ask_permission(agent: Agent) -> int:
     option = {"optionId": "yes", "name": "Yes", "kind": "allow_once"}
-    return agent.ask("session/request_permission", toolCall={"toolCallId": "t1"}, options=[option])
+    call = {"toolCallId": "t1"}
+    asked = agent.ask("session/request_permission", toolCall=call, options=[option])
+    agent.read_until(lambda m: "method" not in m and m.get("id") == asked)
+    agent.serve(prompt)
 
 
 @at_start
