@@ -42,7 +42,7 @@ ROOMS: dict[str, tuple[str, str]] = {
     "gateway/holder": ("unit/gateway", "process/gateway"),
     "gateway/log": ("unit/gateway", "process/gateway"),
     "gateway/viewing": ("unit/gateway", "process/gateway"),
-    "sidecar": ("unit/sidecar", "process/sidecar process/attacks"),
+    "sidecar": ("unit/sidecar", "process/sidecar"),
     "inprocess": ("unit/inprocess", "process/inprocess"),
     "record": ("unit/record unit/cli", "process/record process/cli"),
 }

@@ -139,13 +139,6 @@ def test_a_wrong_users_file_starts_no_agent_and_prints_one_line(desk: ConfigDesk
         assert desk.run(*way, *ECHO[1:]).returncode == 7
 
 
-def test_a_wrong_table_in_the_users_file_does_not_stop_a_run(desk: ConfigDesk) -> None:
-    desk.user.write_text(f"[gateway]\nlisten = 'x'\n{RULE.replace('budget', 'no')}")
-    done = desk.run(*ECHO)
-    assert (done.returncode, done.stderr.count("it runs")) == (7, 1)
-    assert f"lastword: your own rows are ignored: {desk.user}:5: type cannot be" in done.stderr
-
-
 @pytest.mark.parametrize(
     ("text", "says"),
     [
@@ -168,16 +161,6 @@ def test_a_wrong_projects_file_is_ignored_with_a_warning(
     assert rest == "it runs"
 
 
-def test_the_target_of_a_projects_symbolic_link_is_not_shown(desk: ConfigDesk) -> None:
-    secret = desk.home / "secret"
-    secret.write_text("the secret words")
-    desk.project.symlink_to(secret)
-    done = desk.run(*ECHO)
-    assert done.returncode == 7
-    assert "a symbolic link" in done.stderr
-    assert "secret words" not in done.stderr
-
-
 def test_a_users_rule_types_a_failing_turn_and_explain_names_it(
     start: Start, desk: ConfigDesk
 ) -> None:
@@ -191,53 +174,6 @@ def test_a_users_rule_types_a_failing_turn_and_explain_names_it(
     assert '"429 Acme points are used up for this desk" = budget' in page
     plain = desk.run("explain", "--json", stdin=f"429 {ACME}", LASTWORD_NO_CONFIG="1").stdout
     assert "config:" not in plain
-
-
-JOURNALLING = r"""
-import json, sys, time
-def say(**members):
-    print(json.dumps({"jsonrpc": "2.0", **members}), flush=True)
-for frame in sys.stdin:
-    message = json.loads(frame)
-    method = message.get("method")
-    if method == "initialize":
-        info = {"name": "acme-agent", "version": "1"}
-        say(id=message["id"], result={"protocolVersion": 1, "agentInfo": info})
-    elif method == "session/new":
-        say(id=message["id"], result={"sessionId": "s-1"})
-    elif method == "session/prompt":
-        time.sleep(0.05)
-        with open(sys.argv[1], "a") as journal:
-            at = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime()) + ".999Z"
-            journal.write(f"{at} ERR call=3 status=401 the key was refused\n")
-        time.sleep(2)  # a journal is read each second of a silence, and once more at the end
-        say(id=message["id"], result={"stopReason": "end_turn"})
-"""
-"""Writes into a journal that no row of ours tells of, and ends the turn in silence."""
-
-
-def test_a_users_journal_pattern_explains_a_silent_turn(start: Start, desk: ConfigDesk) -> None:
-    journal = desk.home / "acme" / "s-1.log"
-    journal.parent.mkdir()
-    command = [sys.executable, "-c", JOURNALLING, str(journal)]
-
-    def error() -> dict[str, Any]:
-        client = sidecar(start, desk, command)
-        client.initialize()
-        client.session = client.answer(client.request("session/new"))["result"]["sessionId"]
-        found: dict[str, Any] = client.answer(client.prompt("x"))["error"]["data"]["agent_error"]
-        client.end()
-        return found
-
-    assert error()["type"] == "unknown"
-    pattern = r"(?P<at>\S++) ERR (?>.*? status=)(?P<status>\d{3}) (?P<message>.*)"
-    desk.user.write_text(
-        "[[journal]]\nname = 'acme'\nagent = 'acme-agent'\ndefault = '~/acme'\n"
-        f"path = '{{session}}.log'\nmarker = ' ERR '\npattern = '{pattern}'\n"
-    )
-    assert desk.run("config", "check").returncode == 0
-    found = error()
-    assert (found["type"], found["http_status"]) == ("auth", 401)
 
 
 # --- the gateway, and connect
@@ -263,15 +199,6 @@ def test_a_gateway_uses_its_table_and_passes_the_rest_to_its_agents(desk: Config
             collector.expect(1)
         finally:
             gateway.close()
-
-
-def test_a_gateway_with_a_wrong_table_does_not_start(desk: ConfigDesk) -> None:
-    desk.user.write_text("[gateway]\n\nsessions = 0\n")
-    done = desk.run("gateway", "--listen", "127.0.0.1:0", "--", "true")
-    assert done.returncode == 2
-    (line,) = done.stderr.splitlines()
-    said = "sessions cannot be '0': it takes a number from 1 up"
-    assert line == f"lastword: {desk.user}:3: {said}"
 
 
 def test_a_reload_with_a_wrong_table_leaves_the_gateway_running(desk: ConfigDesk) -> None:

@@ -505,24 +505,6 @@ def test_each_lasting_step_is_named_on_stderr_without_a_terminal(
     assert "acp" in problems(told)[0]["do"]
 
 
-def test_the_lines_to_copy_use_paths_where_an_editor_would_not_find_a_name(
-    tmp_path: Path, told_by: Callable[..., str]
-) -> None:
-    told_by()
-    (tmp_path / "agent.py").write_text("")
-    venv = tmp_path / "venv"
-    (venv / "bin").mkdir(parents=True)
-    (venv / "pyvenv.cfg").write_text("")
-    (venv / "bin/python").write_text(f'#!/bin/sh\nexec {sys.executable} "$@"\n')
-    (venv / "bin/python").chmod(0o755)
-    variables = {**os.environ, "PATH": f"{venv}/bin:/usr/bin:/bin"}
-    done = command("doctor", "--", "python", "agent.py", cwd=tmp_path, environment=variables)
-    assert done.returncode == 0, done.stdout + done.stderr
-    line = next(line for line in done.stdout.splitlines() if " run -- " in line)
-    own = os.path.join(os.path.dirname(sys.executable), "lastword")
-    assert line == f"  {own} run -- {venv}/bin/python {tmp_path}/agent.py"
-
-
 def test_an_agents_models_are_listed_by_the_ids_that_the_option_accepts(
     told_by: Callable[..., str],
 ) -> None:

@@ -90,23 +90,6 @@ def test_a_real_timeline_tells_the_story_without_the_conversation(real: Path) ->
     assert "SECRET" not in lastword("log", "scri", "--json", state=real).stdout
 
 
-def test_the_json_list_has_what_the_list_shows(real: Path) -> None:
-    told = json.loads(lastword("log", "--json", state=real).stdout)
-    (session,) = told["sessions"]
-    assert (session["session_id"], session["turn_count"], told["more"]) == (
-        "scripted-1-1",
-        4,
-        False,
-    )
-    assert [turn["outcome"] for turn in session["turns"]] == ["failed", "ok", "ok", "failed"]
-    assert len(session["turns"][1]["retry_wait_seconds"]) == 2
-    assert session["run"]["alive"] is False
-    timeline = json.loads(lastword("log", "--last", "--json", state=real).stdout)
-    kinds = [entry["kind"] for entry in timeline["runs"][0]["entries"]]
-    assert kinds[0] == "agent_started"
-    assert kinds.count("prompt") == 4
-
-
 def test_an_open_session_is_shown_as_running_and_a_killed_one_as_without_end(
     tmp_path: Path,
 ) -> None:
@@ -150,19 +133,6 @@ def test_an_agent_that_never_started_is_listed_and_its_incident_opens(tmp_path: 
     assert "agent crashed, spawn failed\n    The agent could not be started. It " in failures
     assert "To do: Check that the agent is installed and its command is right.\n" in failures
     assert "Where: initialize, nonexistent-agent.\n" in failures
-
-
-def test_only_the_providers_words_are_recorded(tmp_path: Path) -> None:
-    editor = Editor(tmp_path, "--record-text")
-    editor.play("rate_limit")
-    editor.leave()
-    told = json.loads(lastword("log", "--last", "--json", state=tmp_path).stdout)
-    (failed,) = [e for run in told["runs"] for e in run["entries"] if e["kind"] == "error"]
-    assert "Rate limit reached on tokens per min" in failed["facts"]["detail"]["text"]
-    assert "message" not in failed["facts"]
-    shown = " ".join(lastword("log", "--last", state=tmp_path).stdout.split())
-    assert "Rate limit reached on tokens per min" in shown
-    assert shown.count("The model provider is limiting requests") == 1, "the paragraph alone"
 
 
 def test_a_pager_that_is_left_open_does_not_keep_the_record_from_being_tidied(
@@ -240,21 +210,6 @@ def test_an_unread_record_is_followed_from_now_on(tmp_path: Path) -> None:
         assert next_line().endswith("now 2  prompt\n")
         process.send_signal(signal.SIGINT)
     one.close()
-
-
-def test_a_record_that_was_deleted_is_followed_from_the_first_entry_of_the_next(
-    state: Path,
-) -> None:
-    with follower(state=state) as (process, next_line):
-        for file in state.glob("record.db*"):
-            file.unlink(missing_ok=True)  # the follower itself may have tidied one away
-        # It gets the deleted one's inode, where that is free.
-        book = Book()
-        book.ok("first-of-all", 1)
-        write(state, book, a_run("01MORE"))
-        assert next_line().endswith("first-of-all 1  prompt\n")
-        process.send_signal(signal.SIGINT)
-    assert process.returncode == 0
 
 
 def test_one_session_s_errors_can_be_followed_for_machines(state: Path) -> None:

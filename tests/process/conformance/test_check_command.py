@@ -10,7 +10,6 @@ import shlex
 import signal
 import subprocess
 import sys
-from concurrent.futures import Future, ThreadPoolExecutor
 from itertools import filterfalse
 from pathlib import Path
 from typing import Any
@@ -19,9 +18,6 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from lastword.kit.check.checks import CHECKS
-from lastword.kit.check.hooks import Hooks
-from lastword.kit.check.run import CheckRun, CheckSettings
-from lastword.kit.check.stage import WaitLimits
 from tests.kit.agents import MISBEHAVING_AGENT
 from tests.kit.gateway.serving import until
 from tests.kit.places import ROOT, SOURCE
@@ -161,48 +157,6 @@ def test_an_interrupted_run_leaves_no_agent(tmp_path: Path) -> None:
     assert b"Traceback" not in err
     for pid in pids.read_text().split():
         until("the agent is gone", lambda pid=pid: not Path(f"/proc/{pid}").exists())
-
-
-SILENT = (sys.executable, "-c", "import time; time.sleep(3600)")
-"""An agent for which every act waits until its limit."""
-
-
-def silent_run() -> CheckRun:
-    limits = WaitLimits(answer_seconds=3600, turn_seconds=3600)
-    return CheckRun(CheckSettings(SILENT, Hooks(), limits, plays=1), list(CHECKS.values()))
-
-
-def test_an_interrupt_while_acts_start_or_the_last_ones_run_ends_their_agents(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    run = silent_run()
-    begin, shut, begun = ThreadPoolExecutor.submit, ThreadPoolExecutor.shutdown, []
-
-    def interrupted(pool: ThreadPoolExecutor, *call: Any) -> Future[Any]:
-        if len(begun) == 2:
-            until("two agents run", lambda: len(run._peers) == 2)
-            raise KeyboardInterrupt
-        begun.append(begin(pool, *call))
-        return begun[-1]
-
-    with monkeypatch.context() as patched:
-        patched.setattr(ThreadPoolExecutor, "submit", interrupted)
-        with pytest.raises(KeyboardInterrupt), run:
-            pytest.fail("the run had been given up")
-    assert all(act.done() for act in begun)
-    assert all(peer.exit_code is not None for peer in run._peers)
-    run = silent_run()
-
-    def interrupted_at_end(pool: ThreadPoolExecutor, *, wait: bool, cancel_futures: bool) -> None:
-        if wait:
-            until("two agents run", lambda: len(run._peers) >= 2)
-            raise KeyboardInterrupt
-        shut(pool, wait=wait, cancel_futures=cancel_futures)
-
-    monkeypatch.setattr(ThreadPoolExecutor, "shutdown", interrupted_at_end)
-    with pytest.raises(KeyboardInterrupt), run:
-        pass
-    until("the agents are gone", lambda: all(p.exit_code is not None for p in run._peers))
 
 
 # --- pytest

@@ -88,22 +88,6 @@ def test_a_socket_that_does_not_initialize_first_is_closed(
     assert close_code_of(turning[0], frame) == (1002, "initialize_first")
 
 
-def test_an_invalid_cursor_is_refused_and_the_viewer_can_still_attach(
-    turning: tuple[Gateway, str],
-) -> None:
-    gateway, session = turning
-    with ViewerClient(gateway, replay=True) as viewer:
-        epoch = viewer.load(session, gateway.root)["_meta"]["lastword"]["epoch"]
-        for cursor in ({"epoch": epoch, "seq": 10**6}, {"seq": 1}):
-            wrong = gateway.opening(sessionId=session, _meta={"lastword": {"after": cursor}})
-            refused = viewer.answer(viewer.request("session/resume", wrong))
-            assert refused["error"]["code"] == -32602, cursor
-        other = {"_meta": {"lastword": {"after": {"epoch": "another", "seq": 3}}}}
-        place = viewer.load(session, gateway.root, **other)["_meta"]["lastword"]
-        assert (place["reset"], place["epoch"], place["from"]) == ("epoch", epoch, 1)
-        assert min(viewer.seqs()) == 1
-
-
 def test_a_token_for_one_session_opens_no_other(turning: tuple[Gateway, str]) -> None:
     gateway, session = turning
     with ViewerClient(gateway) as elsewhere:

@@ -9,7 +9,6 @@ import shlex
 import signal
 import socket
 import subprocess
-import sys
 import threading
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
@@ -17,7 +16,6 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from websockets.exceptions import InvalidStatus
 
-from lastword._installation import command_for
 from lastword.gateway.front import control
 from lastword.gateway.run_folder import PidFile
 from lastword.gateway.viewing.reader import Role
@@ -35,19 +33,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from tests.kit.gateway.serving import Serve
-
-BLOCKED = """
-import contextlib, io, json, sys
-sys.modules["uvicorn"] = None
-from lastword.cli import main
-told = []
-for words in json.loads(sys.argv[1]):
-    out, err = io.StringIO(), io.StringIO()
-    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
-        status = main(["gateway", *words])
-    told.append([status, out.getvalue(), err.getvalue()])
-print(json.dumps(told))
-"""
 
 
 @every(
@@ -80,27 +65,6 @@ def test_a_port_that_is_in_use_is_reported_with_status_2() -> None:
     assert done.returncode == 2
     assert "address already in use" in done.stderr
     assert "--listen" in done.stderr
-
-
-def test_only_serving_needs_the_extra_and_names_what_installs_it() -> None:
-    commands = ["token", "status", "reload", "stop"]
-    helps = [["--root", ".", "-h"], ["--help"], *([word, "--help"] for word in commands)]
-    asked = [["--", "true"], ["token"], ["status"], ["stop"], *helps]
-    done = subprocess.run(
-        [sys.executable, "-c", BLOCKED, json.dumps(asked)],
-        capture_output=True,
-        text=True,
-        check=True,
-        timeout=FUSE_SECONDS,
-    )
-    (serving, *others) = json.loads(done.stdout)
-    assert serving[0] == 2
-    assert command_for("gateway") in serving[2]
-    assert [status for status, _, _ in others] == [0, 1, 1, *[0] * len(helps)]
-    assert command_for("gateway") not in str(others)
-    usages = [" ".join(("usage: lastword gateway", *words)) for words in ([], [], *zip(commands))]
-    for (_, out, _), usage in zip(others[3:], usages, strict=True):
-        assert out.startswith(usage)
 
 
 @pytest.mark.processes

@@ -258,22 +258,6 @@ class SdkClient:
             return answer.stop_reason
 
 
-@pytest.mark.parametrize("fault", [Fault.BLACK_HOLE, Fault.HALF_OPEN])
-@fused
-async def test_the_official_client_does_not_notice_a_failing_link(
-    gateway: Gateway, fault: Fault
-) -> None:
-    before = prompts(gateway)
-    plans = [Plan(fault, 4000), Plan(delay_seconds=0.02)]
-    client = SdkClient()
-    async with FaultProxy(gateway.port, lambda number: plans[min(number, 1)]) as proxy:
-        assert await client.turn(gateway, proxy.port, "80 10 ask") == "end_turn"
-        assert proxy.struck
-    assert client.words() == _counted(1, 80, asks=True)
-    assert client.asked == 1
-    assert prompts(gateway) == before + 1
-
-
 @pytest.mark.processes
 @fused
 async def test_a_question_that_is_open_when_the_link_fails_is_answered_once(

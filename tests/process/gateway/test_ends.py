@@ -218,19 +218,6 @@ def test_questions_turns_and_unused_agents_are_after_a_reload_as_without_it(serv
 
 
 @pytest.mark.processes
-def test_an_agent_that_dies_during_the_reload_ends_its_turn_typed(serve: Serve) -> None:
-    gateway = serve("hang")
-    with viewing(gateway) as before:
-        session, prompt = begun(gateway, before)
-        pid = gateway.session(session)["agent_pid"]
-        gateway.tell("reload")
-        os.kill(pid, signal.SIGKILL)
-        until("it serves again", lambda: gateway.stderr().count("serving at") == 2)
-    with back(gateway, before, session, prompt) as after:
-        assert failure_of(after.answer(prompt))["type"] == "agent_crash"
-
-
-@pytest.mark.processes
 def test_the_agents_end_if_the_new_program_does_not_start_or_hangs_at_its_start(
     serve: Serve, tmp_path: Path
 ) -> None:

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from websockets.exceptions import InvalidStatus
 
-from lastword.gateway.front import doorkeeper, services
-from lastword.gateway.viewing.access import Rate
+from lastword.gateway.front import services
 from lastword.gateway.viewing.reader import Role
 from tests.kit.gateway.api import ApiClient
 from tests.kit.gateway.serving import until
@@ -23,22 +22,6 @@ if TYPE_CHECKING:
 
 def watching(gateway: Gateway, **more: Any) -> ViewerClient:
     return ViewerClient(gateway, token=gateway.token(role=Role.OBSERVER), **more)
-
-
-def test_observers_start_no_agent_and_leave_room_for_a_controller(serve: Serve) -> None:
-    gateway = serve("healthy", "--sessions", "1")
-    with contextlib.ExitStack() as stack:
-        for number in range(6):
-            one = stack.enter_context(watching(gateway, capabilities={"x": number}))
-            assert one.result("session/list", {}) == {"sessions": []}
-        bound = gateway.token(session="none yet")
-        stack.enter_context(ViewerClient(gateway, token=bound, capabilities={"y": 1}))
-        assert gateway.holders() == []
-        session = stack.enter_context(ViewerClient(gateway)).new(gateway.root)
-        for number in range(6):
-            one = stack.enter_context(watching(gateway, capabilities={"z": number}))
-            one.load(session, gateway.root)
-        assert len(gateway.holders()) == 1
 
 
 @pytest.mark.processes
@@ -188,17 +171,3 @@ def test_guests_connections_of_each_kind_are_bounded_and_the_owner_gets_in(serve
         own = stack.enter_context(ApiClient(gateway).stream(session))
         assert own.answer.status == 200
     until("a stream has ended", lambda: streams(session))
-
-
-def test_guests_requests_are_rate_limited_and_the_owners_are_not(
-    serve: Serve, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(doorkeeper, "GUEST_REQUESTS", Rate(per_second=1, burst=40))
-    gateway = serve("healthy")
-    guest, owner = ApiClient(gateway, gateway.token(role=Role.OBSERVER)), ApiClient(gateway)
-    passed = 0
-    while (answer := guest.ask("/v1/openapi.json")).status == 200:
-        passed += 1
-    assert passed >= 40
-    assert (answer.status, answer.headers["retry-after"]) == (429, "1")
-    assert {owner.ask("/v1/openapi.json").status for _ in range(60)} == {200}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -10,9 +9,7 @@ import pytest
 
 from tests.kit.gateway.agents import prompts_in
 from tests.kit.gateway.api import ApiClient
-from tests.kit.gateway.serving import agent, until
-from tests.kit.gateway.viewing import TYPED, ViewerClient, failure_of
-from tests.process.gateway.test_quality import seen
+from tests.kit.gateway.viewing import TYPED, ViewerClient
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -52,18 +49,6 @@ def word_of(frame: dict[str, Any]) -> str | None:
 def viewing(gateway: Gateway, **how: Any) -> ViewerClient:
     """A viewer that knows retries and positions."""
     return ViewerClient(gateway, capabilities=TYPED, replay=True, **how)
-
-
-def test_a_turn_continues_without_a_viewer(serve: Serve, tmp_path: Path) -> None:
-    gateway = limited(serve, tmp_path, 3)
-    with viewing(gateway) as viewer:
-        session = Waiting(gateway, viewer)
-    until("it has gone on", lambda: texts(tmp_path) == ["go", "Go on."])
-    with viewing(gateway) as viewer:
-        viewer.load(session.id, gateway.root)
-        viewer.find(lambda frame: "Done." in str(frame))
-        words = [word_of(frame) for frame in viewer.frames]
-        assert words.index("limit_wait") < words.index("continued")
 
 
 @pytest.mark.processes
@@ -114,34 +99,3 @@ def test_a_waiting_client_gets_its_answer_from_the_next_process_and_the_agent_on
         assert viewer.answer(session.prompt)["result"] == {"stopReason": "end_turn"}
         viewer.turn(session.id, "next")
     assert texts(tmp_path) == ["go", "Go on.", "next"]
-
-
-def reason(answer: dict[str, Any]) -> str:
-    """Why a turn failed."""
-    failure = failure_of(answer)
-    return f"{failure['type']} {failure['reason']} {failure['phase']}"
-
-
-@pytest.mark.processes
-def test_an_unattended_session_is_stopped_at_its_spend_limit_and_stays_so_when_it_is_restored(
-    serve: Serve, tmp_path: Path
-) -> None:
-    cost = {"amount": 1, "currency": "USD"}
-    update = {"sessionUpdate": "usage_update", "used": 1, "size": 9, "cost": cost}
-    turn = [{"say": "Some work."}, {"update": update}, {"silence": True}]
-    script = tmp_path / "costly.json"
-    script.write_text(json.dumps({"sessions": "load", "turns": [turn]}))
-    gateway = serve("", "--spend-limit=1USD", command=agent("--file", str(script)))
-    with viewing(gateway) as viewer:
-        session = viewer.new(gateway.root)
-        viewer.prompt(session)
-    seen(gateway, "it is stopped", lambda now: now("turns_total", outcome="failed") == 1)
-    metrics = seen(gateway, "its cost", lambda now: now("cost_total", currency="USD") == 1)
-    assert metrics("sessions", state="idle") == 1
-    until("it is written down", lambda: "USD" in (gateway.state / "spending.json").read_text())
-    gateway.crash()
-    with viewing(gateway) as viewer:
-        viewer.load(session, gateway.root)
-        assert reason(viewer.turn(session)) == "budget spend_limit before_request"
-        stopped = viewer.turn(viewer.new(gateway.root))
-        assert reason(stopped) == "budget spend_limit mid_output"

@@ -82,19 +82,6 @@ def test_a_button_answers_once_and_later_presses_answer_nothing(serve: Serve) ->
         assert "elephant" not in json.dumps(asks)
 
 
-def test_a_question_that_a_viewer_has_answered_is_not_answered_by_a_button(serve: Serve) -> None:
-    with Collector() as collector:
-        gateway = notifying(serve, collector, "--notify-content")
-        with ViewerClient(gateway) as viewer:
-            prompt = viewer.prompt(viewer.new(gateway.root))
-            asks = notified(collector)
-            assert asks["sentence"].endswith(TITLE)
-            viewer.allow(viewer.question())
-            viewer.answer(prompt)
-            (first, *_) = codes_of(asks).values()
-            assert press(gateway, first)[0] == 409
-
-
 def test_a_code_answers_only_its_question_in_time_and_from_its_own_site(serve: Serve) -> None:
     with Collector() as collector:
         gateway = notifying(serve, collector)

@@ -3,18 +3,11 @@
 from __future__ import annotations
 
 import json
-import os
-import time
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from lastword.gateway.viewing.reader import Role
-from lastword.gateway.viewing.render import EXPIRED
-from tests.kit.client import NOTICES
 from tests.kit.gateway.agents import noting
-from tests.kit.gateway.editor import counting
-from tests.kit.gateway.serving import until
 from tests.kit.gateway.viewing import (
     TYPED,
     ViewerClient,
@@ -84,24 +77,6 @@ def test_the_first_answer_of_two_controllers_counts_and_the_other_question_is_wi
         assert not any(map(is_withdrawal, second.frames))
 
 
-def test_an_unattended_question_is_rejected_with_unattended_reject(serve: Serve) -> None:
-    gateway = serve("permission", "--unattended", "reject")
-    with opened(gateway) as (asker, session):
-        asker.prompt(session)
-        asker.question()
-    until("the turn ends", lambda: not gateway.session(session)["turn"])
-    assert gateway.session(session)["questions"] == 0
-
-
-def test_an_observer_watches_and_cannot_control(healthy: Gateway) -> None:
-    token = healthy.token(role=Role.OBSERVER)
-    with opened(healthy) as (one, session), attached(healthy, session, token=token) as observer:
-        assert failure_of(observer.turn(session))["reason"] == "observer"
-        assert observer.failure("session/new", healthy.opening())["reason"] == "observer"
-        one.turn(session)
-        observer.find(lambda frame: "agent_message_chunk" in str(frame))
-
-
 def test_the_same_viewer_elsewhere_replaces_the_older_socket(healthy: Gateway) -> None:
     older = ViewerClient(healthy, replay=True)
     session = older.new(healthy.root)
@@ -127,34 +102,6 @@ def test_a_viewer_that_asked_for_lines_gets_many_frames_in_a_message(serve: Serv
         assert lines.messages < len(lines.frames) / 10
 
 
-def test_an_unanswered_question_times_out_and_each_viewer_sees_it(serve: Serve) -> None:
-    gateway = serve("two_questions", "--ask-reminder", "500ms", "--ask-timeout", "5s")
-    with (
-        ViewerClient(gateway, replay=True) as first,
-        ViewerClient(gateway, capabilities=NOTICES) as second,
-        ViewerClient(gateway, token=gateway.token(role=Role.OBSERVER)) as observer,
-    ):
-        session = first.new(gateway.root)
-        second.load(session, gateway.root)
-        observer.load(session, gateway.root)
-        assert has_ended_well(first.turn(session))
-        assert "".join(first.said) == "Run the tests: reject. Edit parser.py: reject. "
-        observer.find(lambda frame: "Edit parser.py: reject" in str(frame))
-        second.find(lambda frame: "Edit parser.py: reject" in str(frame))
-        for viewer in (first, second):
-            (asked, other) = filter(is_question, viewer.frames)
-            gone = list(filter(is_withdrawal, viewer.frames))
-            assert [f["params"]["requestId"] for f in gone] == [asked["id"], other["id"]]
-            how = [frame["params"]["_meta"]["lastword"]["how"] for frame in gone]
-            assert how == ["timed_out", "timed_out"]
-        titles = [notice["title"] for notice in second.updates("notice")]
-        assert titles[0].startswith("The agent is waiting for your answer: Run the tests. Without")
-        assert titles[-1] == EXPIRED
-        thoughts = [each["content"]["text"] for each in observer.updates("agent_thought_chunk")]
-        assert thoughts == [f"{title}\n\n" for title in titles]
-        assert not any(map(is_question, observer.frames))
-
-
 def test_an_agents_activity_after_its_answer_is_shown_to_each_viewer(healthy: Gateway) -> None:
     with opened(healthy, replay=True) as (first, session), attached(healthy, session) as second:
         assert has_ended_well(first.turn(session, "/scenario works_on"))
@@ -163,36 +110,6 @@ def test_an_agents_activity_after_its_answer_is_shown_to_each_viewer(healthy: Ga
                 viewer.find(lambda frame, word=word: f"'session': '{word}'" in str(frame))
         view = healthy.session(session)["view"]
         assert (view["state"], view["activity"]) == ("idle", "quiet")
-
-
-LIMITED: dict[str, Any] = {"fail": {"http": 429, "message": "Rate limited"}}
-MODELS = {
-    "turns": [[LIMITED], [{"say": "Done."}, {"result": "end_turn"}]],
-    "models": {"big": "switch", "small": "switch"},
-}
-
-
-def model_in(members: dict[str, Any]) -> str:
-    (option,) = members["configOptions"]
-    return str(option["currentValue"])
-
-
-def test_a_turn_continues_with_another_model_before_all_viewers_including_later_ones(
-    serve: Serve,
-) -> None:
-    gateway = serve(MODELS, "--fallback-model", "small", "--fallback-stays")
-    with (
-        opened(gateway, capabilities=TYPED) as (first, session),
-        attached(gateway, session) as second,
-    ):
-        assert has_ended_well(first.turn(session))
-        (retry,) = first.updates("agent_retry")
-        assert "Going on with the model small." in retry["error"]["message"]
-        second.find(lambda frame: "config_option_update" in str(frame))
-        for viewer in (first, second):
-            assert [model_in(each) for each in viewer.updates("config_option_update")] == ["small"]
-        with ViewerClient(gateway) as third:
-            assert model_in(third.load(session, gateway.root)) == "small"
 
 
 WORDS = [f"<{number}>" for number in range(20)]
@@ -289,9 +206,6 @@ def test_a_load_is_answered_once_the_whole_past_has_arrived(early: Gateway) -> N
 # --- what is said again over another link ---------------------------------------------------------
 
 
-BACK_BY_SECONDS = 86_400
-
-
 @pytest.mark.processes
 def test_a_new_session_whose_answer_was_lost_is_answered_again_without_a_duplicate(
     serve: Serve,
@@ -312,59 +226,3 @@ def test_a_new_session_whose_answer_was_lost_is_answered_again_without_a_duplica
         later.request("session/new", gateway.opening(), id_=request)
         assert later.answer(request)["result"]["sessionId"] == session
         later.find(lambda frame: "agent_message_chunk" in str(frame))
-
-
-def test_a_client_that_uses_one_id_for_all_is_answered_each_time(healthy: Gateway) -> None:
-    with ViewerClient(healthy) as viewer:
-        sessions = []
-        for _ in range(2):
-            viewer.frames.clear()
-            viewer.request("session/new", healthy.opening(), id_=1)
-            sessions.append(viewer.answer(1)["result"]["sessionId"])
-        assert len(set(sessions)) == 2
-        for _ in range(2):
-            viewer.frames.clear()
-            assert has_ended_well(viewer.answer(viewer.prompt(sessions[0], id_=1)))
-
-
-@pytest.fixture(scope="module")
-def counted(serve_all: Serve) -> Gateway:
-    """A gateway whose agent counts."""
-    return serve_all("", command=counting(os.devnull))
-
-
-def test_a_request_is_cancelled_over_another_link_than_it_was_sent(counted: Gateway) -> None:
-    gateway = counted
-    before = ViewerClient(gateway, replay=True)
-    session = before.new(gateway.root)
-    before.turn(session, "2 1")
-    prompt = before.prompt(session, "4000 50")
-    before.find(lambda frame: "2.3" in str(frame))
-    before.cut()
-    with attached(gateway, session, replay=True, known=before.known) as after:
-        after.send({"method": "$/cancel_request", "params": {"requestId": prompt}})
-        after.prompt(session, "4000 50", id_=prompt)
-        assert after.answer(prompt)["result"]["stopReason"] == "cancelled"
-
-
-def test_a_clock_set_back_in_mid_turn_loses_nothing_and_delays_nothing(
-    counted: Gateway, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    gateway = counted
-    before = ViewerClient(gateway, replay=True)
-    session = before.new(gateway.root)
-    epoch = gateway.session(session)["epoch"]
-    prompt = before.prompt(session, "60 20 ask")
-    before.find(lambda frame: "1.5" in str(frame))
-    real, real_ns = time.time, time.time_ns
-    monkeypatch.setattr(time, "time", lambda: real() - BACK_BY_SECONDS)
-    monkeypatch.setattr(time, "time_ns", lambda: real_ns() - BACK_BY_SECONDS * 10**9)
-    before.allow(before.question())
-    assert has_ended_well(before.answer(prompt))
-    before.cut()
-    with ViewerClient(gateway, replay=True, known=before.known) as after:
-        assert after.load(session, gateway.root)["_meta"]["lastword"]["epoch"] == epoch
-        expected = [f"1.{number}" for number in range(60)]
-        expected.insert(31, "1.answer=True")
-        assert "".join(after.said).split() == expected
-        assert after.seqs() == sorted(after.seqs())

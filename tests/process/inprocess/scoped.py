@@ -11,9 +11,7 @@ import asyncio
 import contextlib
 import importlib
 import itertools
-import os
 import sys
-import threading
 from typing import TYPE_CHECKING, Any
 
 import anyio
@@ -34,8 +32,6 @@ DOOR = sys.argv[1]
 
 if DOOR == "trio":
     import trio
-
-KEY = os.environ.get("PROVIDER_API_KEY", "")
 
 
 async def fail_with(error: BaseException) -> None:
@@ -121,7 +117,7 @@ class ScopedWork(Work):
 
     async def do_group(self, *_: Any) -> None:
         async with anyio.create_task_group() as tasks:
-            tasks.start_soon(fail_with, RateLimitError(f"429 Too Many Requests for {KEY}"))
+            tasks.start_soon(fail_with, RateLimitError("429 Too Many Requests"))
             tasks.start_soon(anyio.sleep_forever)
 
     async def do_stop_iteration(self, *_: Any) -> None:
@@ -146,31 +142,6 @@ class ScopedWork(Work):
         self.kept.append(generator)
         await anext(generator)
         raise RateLimitError("429 Too Many Requests")
-
-    # --- that are cancelled by the user
-
-    async def do_shielded(self, turn: Turn, _: str) -> None:
-        """For a while: no door ends before the handler that it may not cancel."""
-        await turn.say("Working.")
-        with anyio.CancelScope(shield=True):
-            await anyio.sleep(1.5)
-
-    async def do_group_raises_when_cancelled(self, turn: Turn, _: str) -> None:
-        async def child() -> None:
-            try:
-                await anyio.sleep_forever()
-            finally:
-                raise RateLimitError(f"429 Too Many Requests for {KEY}")
-
-        await turn.say("Working.")
-        async with anyio.create_task_group() as tasks:
-            for _number in range(3):
-                tasks.start_soon(child)
-
-    async def do_in_thread(self, turn: Turn, _: str) -> None:
-        await turn.say("Working.")
-        await anyio.to_thread.run_sync(threading.Event().wait, 1.0, abandon_on_cancel=True)
-        await anyio.sleep_forever()
 
     # --- that end more than their turn
 

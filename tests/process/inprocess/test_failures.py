@@ -57,7 +57,7 @@ RETURNED = {
 
 @pytest.fixture(params=["sdk", "asyncio"])
 def door(request: pytest.FixtureRequest) -> str:
-    """The guard, and `serve`; on trio `tests/process/attacks/test_handlers.py` fails as much."""
+    """The guard, and `serve`; on trio `test_scopes` fails as much."""
     name: str = request.param
     return name
 
@@ -105,23 +105,9 @@ def test_a_request_whose_handler_raises_gets_a_typed_answer_without_a_secret(
     assert "work.py" in client.said
 
 
-def test_an_authors_own_error_keeps_its_code_and_message(client: DoorClient) -> None:
-    error = failed(client, "session/new", "without_data")
-    assert error == {"code": -32603, "message": "The model is busy."}
-    assert client.settled() == []
-
-
 def test_a_secret_of_the_environment_does_not_reach_the_client(typed: DoorClient) -> None:
     assert "is wrong" in str(typed.take("fail of_environment"))
     assert SECRET not in str(typed.frames)
-
-
-def test_a_notification_whose_handler_fails_is_only_logged(
-    client: DoorClient,
-) -> None:
-    client.notify("_note")
-    client.expect_stderr("the note's own failure")
-    assert client.goes_on()
 
 
 METHODS = ("__str__", "__repr__", "__getattr__", "__notes__", "__getattribute__")

@@ -11,7 +11,6 @@ from tests.kit.collector import Collector, answer
 from tests.kit.desk import Desk
 from tests.kit.gateway.serving import until
 from tests.kit.patience import FUSE_SECONDS
-from tests.kit.recording import lastword
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -141,21 +140,3 @@ def test_a_wait_for_a_limit_and_its_end_are_notified(tmp_path: Path) -> None:
         desk.leave()
     assert (limit["event"], continued["event"]) == ("limit", "continued")
     assert "The turn continues in " in limit["sentence"]
-
-
-REFUSED = (
-    (("--notify", "ftp://hook.example"), "is not an address that can be used"),
-    (("--notify", "https://x.example", "--notify-events", "asks"), "has no 'asks'"),
-    (("--notify", "https://x.example", "--notify-secret-file", "/none"), "cannot be read"),
-)
-
-
-def test_an_unusable_option_is_refused_before_an_agent_is_started(tmp_path: Path) -> None:
-    template = tmp_path / "template"
-    template.write_text("{title}: {what}")
-    words = ("--notify", "https://me:tiger@x.example", "--notify-template", str(template))
-    for options, sentence in (*REFUSED, (words, "no field {what} (line 1, column 10)")):
-        done = lastword("run", *options, "--", "lastword-no-such-agent", state=tmp_path)
-        assert done.returncode == 2, done.stderr
-        assert sentence in done.stderr, options
-        assert "tiger" not in done.stderr

@@ -240,11 +240,3 @@ def test_a_raising_handler_is_reported_without_its_words_even_without_a_record(
     assert b'"serve"' in came.body
     assert b"SECRET-WORDS" not in came.body
     assert not is_recorded(tmp_path)
-
-
-def test_a_handlers_failure_is_not_reported_without_a_valid_address(tmp_path: Path) -> None:
-    variables = {"LASTWORD_STATE_DIR": str(tmp_path), "LASTWORD_REPORT_TO": "nowhere"}
-    agent = DoorClient(*doors.command("asyncio"), **variables).opened()
-    assert "error" in agent.take("throttle")
-    assert agent.end() == 0
-    assert not list(tmp_path.glob("outbox*"))
