@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from lastword.cli import doctor as doctor_command
-from lastword.cli import page
 from lastword.core.failure.ladder import Rung
 from lastword.kit import diagnosis
 from lastword.kit import doctor as examining
@@ -338,12 +337,6 @@ def test_a_crash_at_the_start_is_explained_with_its_last_words_without_secrets()
     assert secret[:24] not in json.dumps(told)
 
 
-def test_a_program_that_echoes_its_input_is_not_an_agent() -> None:
-    status, told = report("--", "cat")
-    assert status == 1
-    assert "not an ACP agent" in problems(told)[0]["says"]
-
-
 def test_a_banner_on_stdout_is_only_a_note_with_lastword(tmp_path: Path, well: str) -> None:
     text = f"#!/bin/sh\necho 'Welcome to the agent!'\nexec {well}\n"
     status, told = report("--", script(tmp_path, text, name="banner.sh"))
@@ -485,24 +478,6 @@ def test_an_agent_without_sources_and_a_user_who_disabled_them_are_noted(
     assert "lastword knows no log of this agent" in sources(told)[-1]["says"]
     _, told = report("--", told_by("claude"), LASTWORD_EVIDENCE="wire")
     assert "nothing but the agent's pipes" in sources(told)[-1]["says"]
-
-
-@pytest.mark.usefixtures("impatient")
-def test_each_lasting_step_is_named_on_stderr_without_a_terminal(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    defaults = page.Progress.__init__.__kwdefaults__
-    assert defaults["after_seconds"] == page.SHOWN_AFTER_SECONDS
-    monkeypatch.setitem(defaults, "after_seconds", 0.1)
-    status, out, err = doctor("--timeout", "0.5", "--", "sleep", "60")
-    assert "Waiting for the agent's first answer ...\n" in err
-    assert "Waiting" not in out
-    assert status == 1
-    # Programs that read JSON read no progress.
-    status, told = report("--timeout", "0.5", "--", "sleep", "60")
-    assert status == 1
-    assert "did not answer initialize within 0.5 s" in problems(told)[0]["says"]
-    assert "acp" in problems(told)[0]["do"]
 
 
 def test_an_agents_models_are_listed_by_the_ids_that_the_option_accepts(

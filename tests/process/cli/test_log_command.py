@@ -48,15 +48,6 @@ def real(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return state
 
 
-def test_everything_fits_into_the_terminal(real: Path) -> None:
-    for columns in (40, 200):
-        for arguments in ((), ("--last",), ("--errors",)):
-            done = lastword("log", *arguments, state=real, COLUMNS=str(columns))
-            assert (done.returncode, done.stderr) == (0, "")
-            assert max(map(len, done.stdout.splitlines())) <= columns, (columns, arguments)
-            assert "\033" not in done.stdout
-
-
 def test_a_real_session_is_listed_with_its_turns(real: Path) -> None:
     done = lastword("log", state=real, COLUMNS="80")
     head, marks, *rows = done.stdout.splitlines()

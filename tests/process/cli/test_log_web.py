@@ -14,11 +14,12 @@ import pytest
 
 from lastword.cli import web
 from lastword.cli.web import serve
+from lastword.core.timeline.entry import Kind
 from tests.kit.desk import Editor
 from tests.kit.gateway.serving import until
 from tests.kit.log_web import LogWeb, wait_until_recorded
 from tests.kit.patience import FUSE_SECONDS
-from tests.kit.recording import Book, a_book, lastword, now_ms, write
+from tests.kit.recording import Book, a_book, a_run, lastword, now_ms, write
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -112,6 +113,16 @@ def test_every_response_is_private(served: LogWeb) -> None:
         assert not any(name.startswith("access-control") for name in headers)
 
 
+NOTHING = (
+    *("/page/../door.py", "/page/%2e%2e/door.py", "/page/record.html", "/page//etc/passwd"),
+    *("/record/", "/record/session?name=no", "/record/session", "/etc/passwd"),
+)
+
+
+def test_every_other_path_is_not_found(served: LogWeb) -> None:
+    assert {path: served.ask(path).status for path in NOTHING} == dict.fromkeys(NOTHING, 404)
+
+
 def test_a_malformed_request_gets_one_line_or_no_answer(fresh: LogWeb) -> None:
     for words in (b"\x16\x03\x01\r\n\r\n", b"GET /" + b"a" * 70_000, b"GET / HTTP/9.9\r\n\r\n"):
         with socket.create_connection(("127.0.0.1", fresh.port), FUSE_SECONDS) as connection:
@@ -174,6 +185,31 @@ def test_a_long_session_comes_in_parts_and_its_oldest_entries_are_counted(
         if not found["more"]:
             break
     assert [event["turn"] for event in events] == [1 + n // 3 for n in range(150, 1200)]
+
+
+def test_a_restored_session_is_shown_from_its_creation(tmp_path: Path) -> None:
+    first, second = Book(now_ms() - 60_000), Book(now_ms() - 30_000)
+    first.created("s1")
+    first.ok("s1", 1)
+    second.created("s1", "load")
+    second.failed("s1", 1)
+    write(tmp_path, first, a_run("01A", at_ms=first.began_ms))
+    write(tmp_path, second, a_run("01B", at_ms=second.began_ms))
+    found = web.session(str(tmp_path / "record.db"), "01B/s1", None)
+    assert found is not None
+    assert [event["run"] for event in found["events"]] == [1] * 4 + [2] * 3
+
+
+def test_a_failed_start_can_be_opened(tmp_path: Path) -> None:
+    book = Book()
+    book.note(Kind.ERROR, type="auth", method="session/new")
+    write(tmp_path, book)
+    with LogWeb(tmp_path, "--last") as served:
+        served.follow()
+        assert served.link.endswith("#/session/01RUNA")
+        assert told(served, "/record/sessions")["sessions"][0]["name"] == "01RUNA"
+        [event] = told(served, "/record/session?name=01RUNA")["events"]
+        assert event["facts"]["sentence"].startswith("The model provider refused the login")
 
 
 def test_a_missing_or_damaged_record_is_reported(tmp_path: Path) -> None:
