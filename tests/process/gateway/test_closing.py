@@ -17,6 +17,7 @@ import pytest
 from lastword.gateway import wire
 from tests.kit.gateway.agents import noted, noting
 from tests.kit.gateway.api import ApiClient
+from tests.kit.gateway.editor import connected
 from tests.kit.gateway.serving import until
 from tests.kit.gateway.viewing import ViewerClient, attached, has_ended_well, opened
 from tests.kit.rows import every
@@ -97,6 +98,18 @@ def test_a_viewer_that_closes_its_only_session_is_answered_before_its_link_ends(
         assert [each["result"] for each in answers] == [{}]
 
 
+def test_a_prompt_in_a_session_that_another_viewer_closes_ends_as_cancelled(
+    forking: Gateway,
+) -> None:
+    with opened(forking) as (one, session), attached(forking, session) as other:
+        turn = one.prompt(session, "wait")
+        other.find(lambda frame: "user_message_chunk" in str(frame))
+        close(other, session)
+        assert one.closed() == (4410, "session_ended")
+        answers = [frame for frame in one.frames if frame.get("id") == turn]
+        assert [each["result"]["stopReason"] for each in answers] == ["cancelled"]
+
+
 def test_a_closed_sessions_http_stream_ends_and_the_others_continue(forking: Gateway) -> None:
     with contextlib.closing(Caller(forking)) as caller:
         link = caller.connect()
@@ -118,6 +131,69 @@ def test_a_closed_sessions_http_stream_ends_and_the_others_continue(forking: Gat
         cancel = {"jsonrpc": "2.0", "method": "session/cancel", "params": {"sessionId": stays}}
         caller.post(cancel, link)
         assert next_message(streams[stays])["result"]["stopReason"] == "cancelled"
+
+
+@pytest.mark.processes
+def test_closing_a_session_through_connect_leaves_the_other_ones_turn_running(
+    serve: Serve, tmp_path: Path
+) -> None:
+    gateway = serve("", command=noting(tmp_path / "noted", "close"))
+
+    def close_elsewhere(session: str) -> None:
+        with attached(gateway, session) as viewer:
+            close(viewer, session)
+
+    async def play() -> str:
+        async with connected(gateway.url, gateway.token()) as editor:
+            stays = await editor.begin(gateway.root, {"session": {"notices": {}}})
+            opened = await editor.call("session/new", gateway.opening())
+            closed = {"sessionId": opened["result"]["sessionId"]}
+            turn = editor.prompt(stays, "wait")
+            assert (await editor.call("session/close", closed))["result"] == {}
+            mode = {"sessionId": stays, "modeId": "x"}
+            assert (await editor.call("session/set_mode", mode))["result"] == {}
+            assert editor.answers(turn) == []
+            editor.send({"method": "session/cancel", "params": {"sessionId": stays}})
+            assert (await editor.answer(turn))["result"]["stopReason"] == "cancelled"
+            # A session that another viewer closes is over here too, and is not brought back.
+            opened = await editor.call("session/new", gateway.opening())
+            await asyncio.to_thread(close_elsewhere, opened["result"]["sessionId"])
+            await editor.wait_for(lambda _: "This session has ended." in str(editor.frames))
+            await asyncio.to_thread(gateway.reload)
+            assert has_ended_well(await editor.answer(editor.prompt(stays, "go on")))
+            return stays
+
+    stays = asyncio.run(play())
+    assert sessions_of(gateway) == [stays]
+
+
+def test_closing_a_server_leaves_no_connection_open(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    left: list[object] = []
+    monkeypatch.setattr(sys, "unraisablehook", left.append)
+
+    async def serve(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.transport.abort()
+
+    async def connect(path: Path) -> None:
+        with contextlib.suppress(OSError):
+            _, writer = await asyncio.open_unix_connection(path)
+            writer.transport.abort()
+
+    async def close_after(rounds: int) -> None:
+        path = tmp_path / str(rounds)
+        server = await asyncio.start_unix_server(serve, path)
+        connecting = [asyncio.create_task(connect(path)) for _ in range(4)]
+        for _ in range(rounds):
+            await asyncio.sleep(0)
+        await wire.close_server(server)
+        await asyncio.gather(*connecting)
+
+    for rounds in range(8):  # of the loop, from the connection to the end
+        asyncio.run(close_after(rounds))
+    gc.collect()
+    assert left == []
 
 
 def test_a_closed_session_can_be_loaded_as_soon_as_its_end_is_answered(forking: Gateway) -> None:
@@ -174,35 +250,6 @@ def test_the_log_of_a_closed_session_belongs_to_its_next_holder(forking: Gateway
         until("the holder has ended", lambda: forked not in sessions_of(forking))
         time.sleep(1.0)
         assert in_log("SELECT value FROM facts WHERE name='clean'") == "0"
-
-
-def test_closing_a_server_leaves_no_connection_open(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    left: list[object] = []
-    monkeypatch.setattr(sys, "unraisablehook", left.append)
-
-    async def serve(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        writer.transport.abort()
-
-    async def connect(path: Path) -> None:
-        with contextlib.suppress(OSError):
-            _, writer = await asyncio.open_unix_connection(path)
-            writer.transport.abort()
-
-    async def close_after(rounds: int) -> None:
-        path = tmp_path / str(rounds)
-        server = await asyncio.start_unix_server(serve, path)
-        connecting = [asyncio.create_task(connect(path)) for _ in range(4)]
-        for _ in range(rounds):
-            await asyncio.sleep(0)
-        await wire.close_server(server)
-        await asyncio.gather(*connecting)
-
-    for rounds in range(8):  # of the loop, from the connection to the end
-        asyncio.run(close_after(rounds))
-    gc.collect()
-    assert left == []
 
 
 # --- forks, and sessions with odd names -----------------------------------------------------------

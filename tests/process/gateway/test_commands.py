@@ -196,6 +196,28 @@ def test_a_session_works_under_a_state_folder_with_a_long_path(
         assert has_ended_well(viewer.turn(viewer.new(gateway.root)))
 
 
+@pytest.mark.processes
+def test_a_new_key_ends_every_token_cookie_link_subscription_and_connection(serve: Serve) -> None:
+    gateway = serve("healthy")
+    token, cookie, link = gateway.token(), "=".join(gateway.cookie()), link_of(gateway)
+    nobody = ApiClient(gateway, "")
+    with ViewerClient(gateway, token=token) as viewer, PushService() as service:
+        assert nobody.ask("/", Cookie=cookie).status == 200
+        asked = json.dumps(PushBrowser(service, "one").request).encode()
+        push: dict[str, Any] = {"method": "POST", "body": asked, "content_type": "application/json"}
+        assert ApiClient(gateway).ask("/v1/push", **push).status == 201
+        (gateway.state / "gateway" / "gateway.key").unlink()
+        gateway.tell("reload")
+        assert viewer.closed()[0] == 1012
+    until("the front is back", lambda: gateway.stderr().count("serving at") == 2)
+    assert refused(gateway.url, token) == 401
+    assert nobody.ask("/", Cookie=cookie).status == 401
+    assert nobody.ask(link).status == 401
+    assert ApiClient(gateway).json("/v1/push")["subscriptions"] == []
+    with ViewerClient(gateway) as viewer:  # by the new key
+        assert viewer.new(gateway.root)
+
+
 def test_a_reloading_gateway_is_asked_until_it_answers_and_none_where_none_runs(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -222,25 +244,3 @@ def test_a_reloading_gateway_is_asked_until_it_answers_and_none_where_none_runs(
         thread.join()
         loop.close()
         os.close(pid_file.number)
-
-
-@pytest.mark.processes
-def test_a_new_key_ends_every_token_cookie_link_subscription_and_connection(serve: Serve) -> None:
-    gateway = serve("healthy")
-    token, cookie, link = gateway.token(), "=".join(gateway.cookie()), link_of(gateway)
-    nobody = ApiClient(gateway, "")
-    with ViewerClient(gateway, token=token) as viewer, PushService() as service:
-        assert nobody.ask("/", Cookie=cookie).status == 200
-        asked = json.dumps(PushBrowser(service, "one").request).encode()
-        push: dict[str, Any] = {"method": "POST", "body": asked, "content_type": "application/json"}
-        assert ApiClient(gateway).ask("/v1/push", **push).status == 201
-        (gateway.state / "gateway" / "gateway.key").unlink()
-        gateway.tell("reload")
-        assert viewer.closed()[0] == 1012
-    until("the front is back", lambda: gateway.stderr().count("serving at") == 2)
-    assert refused(gateway.url, token) == 401
-    assert nobody.ask("/", Cookie=cookie).status == 401
-    assert nobody.ask(link).status == 401
-    assert ApiClient(gateway).json("/v1/push")["subscriptions"] == []
-    with ViewerClient(gateway) as viewer:  # by the new key
-        assert viewer.new(gateway.root)

@@ -11,27 +11,23 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from acp import RequestError, spawn_agent_process, text_block
-from acp.schema import AllowedOutcome, RequestPermissionResponse
 
 from tests.kit.command import at_a_terminal, command
 from tests.kit.gateway.api import ApiClient
-from tests.kit.gateway.editor import Editor, at_once, connected, counting
+from tests.kit.gateway.editor import Editor, connected, counting
 from tests.kit.gateway.fault_proxy import Fault, FaultProxy, Plan
 from tests.kit.gateway.serving import until
 from tests.kit.gateway.viewing import TYPED, failure_of
 from tests.kit.patience import fused
-from tests.kit.places import ROOT
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
+    from collections.abc import Callable
 
     from tests.kit.gateway.serving import Gateway, Serve
 
 CUTS = int(os.environ.get("LASTWORD_CUTS", "30"))
 """How often the link is cut in the long test."""
 
-FUSE_SECONDS = 120
 QUICK = ("--ping", "1", "--pong-timeout", "2")
 """A socket whose other end is gone is found by the front in 3 s instead of 40."""
 
@@ -207,57 +203,6 @@ async def test_a_link_cut_at_random_bytes_loses_and_duplicates_nothing(gateway: 
         assert session_id in said
 
 
-class SdkClient:
-    """User code on the official SDK, which answers a question once it may."""
-
-    def __init__(self, at_question: Callable[[], Awaitable[object]] | None = None) -> None:
-        self.texts: list[str] = []
-        self.asked = 0
-        self._at_question = at_question
-
-    async def session_update(self, session_id: str, update: Any, **_: Any) -> None:
-        if session_id and update.session_update == "agent_message_chunk":
-            self.texts.append(update.content.text)
-
-    async def request_permission(self, options: Any, **_: Any) -> RequestPermissionResponse:
-        self.asked += 1
-        if self._at_question is not None:
-            await self._at_question()
-        chosen = AllowedOutcome(outcome="selected", option_id=options[0].option_id)
-        return RequestPermissionResponse(outcome=chosen)
-
-    def on_connect(self, conn: Any) -> None:
-        """Nothing is needed of it."""
-
-    def words(self) -> list[str]:
-        """What the agent said, word by word."""
-        return "".join(self.texts).split()
-
-    async def turn(self, gateway: Gateway, port: int, text: str) -> Any:
-        """One turn of the official client; gives its stop reason, or the error it got."""
-        environment = {
-            **os.environ,
-            "LASTWORD_GATEWAY_TOKEN": gateway.token(),
-            "PYTHONPATH": str(ROOT),
-        }
-        program, *arguments = [*at_once(100_000), "connect", f"http://127.0.0.1:{port}"]
-        async with (
-            asyncio.timeout(FUSE_SECONDS),
-            spawn_agent_process(self, program, *arguments, env=environment) as (  # type: ignore[arg-type]
-                connection,
-                _,
-            ),
-        ):
-            await connection.initialize(protocol_version=1)
-            opened = await connection.new_session(cwd=str(gateway.root), mcp_servers=[])
-            prompt = [text_block(text)]
-            try:
-                answer = await connection.prompt(session_id=opened.session_id, prompt=prompt)
-            except RequestError as error:
-                return error
-            return answer.stop_reason
-
-
 @pytest.mark.processes
 @fused
 async def test_a_question_that_is_open_when_the_link_fails_is_answered_once(
@@ -265,21 +210,32 @@ async def test_a_question_that_is_open_when_the_link_fails_is_answered_once(
 ) -> None:
     gateway = serve("", *QUICK, command=counting(str(tmp_path / "prompts")))
 
-    async def play(fails: Callable[[FaultProxy], object]) -> tuple[SdkClient, Any]:
-        async with FaultProxy(gateway.port, lambda _: Plan()) as proxy:
-            client = SdkClient(lambda: asyncio.to_thread(fails, proxy))
-            ended = await client.turn(gateway, proxy.port, "40 10 ask")
+    async def play(fails: Callable[[FaultProxy], object]) -> tuple[list[str], dict[str, Any]]:
+        async with (
+            FaultProxy(gateway.port, lambda _: Plan()) as proxy,
+            connected(f"http://127.0.0.1:{proxy.port}", gateway.token(), hasty=True) as editor,
+        ):
+            editor.answer_questions = False
+            prompt = editor.prompt(await editor.begin(gateway.root), "40 10 ask")
+            (asked,) = await editor.wait_for(questions)
+            await asyncio.to_thread(fails, proxy)
+            chosen = {"outcome": {"outcome": "selected", "optionId": "yes"}}
+            editor.send({"id": asked["id"], "result": chosen})
+            answer = await editor.answer(prompt)
             assert proxy.connections > 1
-            return client, ended
+            assert questions(editor) == [asked]
+            _is_sound(editor)
+            return editor.words(), answer
+
+    def questions(editor: Editor) -> list[dict[str, Any]]:
+        return [f for f in editor.frames if f.get("method") == "session/request_permission"]
 
     for fails in (FaultProxy.swallow, lambda _: gateway.reload()):
-        client, ended = await play(fails)
-        assert ended == "end_turn"
-        assert (client.words(), client.asked) == (_counted(1, 40, asks=True), 1)
+        words, answer = await play(fails)
+        assert answer["result"] == {"stopReason": "end_turn"}
+        assert words == _counted(1, 40, asks=True)
     assert prompts(gateway) == 2
     # With the gateway's own process, the turn is over, and it is told so.
-    client, ended = await play(lambda _: gateway.crash())
-    assert isinstance(ended, RequestError)
-    assert ended.data["agent_error"]["type"] == "agent_crash"
-    assert client.words() == _counted(1, 40)[: len(client.words())]
-    assert client.asked == 1
+    words, answer = await play(lambda _: gateway.crash())
+    assert answer["error"]["data"]["agent_error"]["type"] == "agent_crash"
+    assert words == _counted(1, 40)[: len(words)]

@@ -24,6 +24,22 @@ def watching(gateway: Gateway, **more: Any) -> ViewerClient:
     return ViewerClient(gateway, token=gateway.token(role=Role.OBSERVER), **more)
 
 
+def test_observers_start_no_agent_and_leave_room_for_a_controller(serve: Serve) -> None:
+    gateway = serve("healthy", "--sessions", "1")
+    with contextlib.ExitStack() as stack:
+        for number in range(6):
+            one = stack.enter_context(watching(gateway, capabilities={"x": number}))
+            assert one.result("session/list", {}) == {"sessions": []}
+        bound = gateway.token(session="none yet")
+        stack.enter_context(ViewerClient(gateway, token=bound, capabilities={"y": 1}))
+        assert gateway.holders() == []
+        session = stack.enter_context(ViewerClient(gateway)).new(gateway.root)
+        for number in range(6):
+            one = stack.enter_context(watching(gateway, capabilities={"z": number}))
+            one.load(session, gateway.root)
+        assert len(gateway.holders()) == 1
+
+
 @pytest.mark.processes
 def test_a_controller_restores_a_session_and_an_observer_does_not(serve: Serve) -> None:
     gateway = serve("healthy")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -9,7 +10,9 @@ import pytest
 
 from tests.kit.gateway.agents import prompts_in
 from tests.kit.gateway.api import ApiClient
-from tests.kit.gateway.viewing import TYPED, ViewerClient
+from tests.kit.gateway.serving import agent, until
+from tests.kit.gateway.viewing import TYPED, ViewerClient, failure_of
+from tests.process.gateway.test_quality import seen
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -99,3 +102,34 @@ def test_a_waiting_client_gets_its_answer_from_the_next_process_and_the_agent_on
         assert viewer.answer(session.prompt)["result"] == {"stopReason": "end_turn"}
         viewer.turn(session.id, "next")
     assert texts(tmp_path) == ["go", "Go on.", "next"]
+
+
+def reason(answer: dict[str, Any]) -> str:
+    """Why a turn failed."""
+    failure = failure_of(answer)
+    return f"{failure['type']} {failure['reason']} {failure['phase']}"
+
+
+@pytest.mark.processes
+def test_an_unattended_session_is_stopped_at_its_spend_limit_and_stays_so_when_it_is_restored(
+    serve: Serve, tmp_path: Path
+) -> None:
+    cost = {"amount": 1, "currency": "USD"}
+    update = {"sessionUpdate": "usage_update", "used": 1, "size": 9, "cost": cost}
+    turn = [{"say": "Some work."}, {"update": update}, {"silence": True}]
+    script = tmp_path / "costly.json"
+    script.write_text(json.dumps({"sessions": "load", "turns": [turn]}))
+    gateway = serve("", "--spend-limit=1USD", command=agent("--file", str(script)))
+    with viewing(gateway) as viewer:
+        session = viewer.new(gateway.root)
+        viewer.prompt(session)
+    seen(gateway, "it is stopped", lambda now: now("turns_total", outcome="failed") == 1)
+    metrics = seen(gateway, "its cost", lambda now: now("cost_total", currency="USD") == 1)
+    assert metrics("sessions", state="idle") == 1
+    until("it is written down", lambda: "USD" in (gateway.state / "spending.json").read_text())
+    gateway.crash()
+    with viewing(gateway) as viewer:
+        viewer.load(session, gateway.root)
+        assert reason(viewer.turn(session)) == "budget spend_limit before_request"
+        stopped = viewer.turn(viewer.new(gateway.root))
+        assert reason(stopped) == "budget spend_limit mid_output"

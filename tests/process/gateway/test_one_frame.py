@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import itertools
 import json
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from lastword.gateway.viewing.reader import Role
 from tests.kit.gateway.agents import noted, noting
-from tests.kit.gateway.editor import connected
 from tests.kit.gateway.serving import until
 from tests.kit.gateway.viewing import ViewerClient, has_ended_well, opened
 from tests.kit.rows import every
@@ -21,7 +18,7 @@ from tests.process.gateway.test_http import JSON, Caller, lines_of, next_message
 from tests.process.gateway.test_quality import Metrics
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
     from pathlib import Path
 
     from tests.kit.gateway.serving import Gateway, Serve
@@ -104,21 +101,6 @@ def over_http(
         return answers
 
 
-def over_connect(gateway: Gateway, token: str, texts: list[str]) -> list[Any]:
-    """Write the texts to `lastword connect`, as an editor does."""
-
-    async def play() -> list[Any]:
-        async with connected(gateway.url, token) as editor:
-            await editor.call("initialize", {"protocolVersion": 1, "clientCapabilities": {}})
-            assert editor.process.stdin is not None
-            for text in texts:
-                editor.process.stdin.write(text.encode() + b"\n")
-            await editor.call("_last", {})
-            return editor.frames
-
-    return asyncio.run(play())
-
-
 def injected(setting: Setting) -> list[dict[str, Any]]:
     """What nobody but a controller of the whole gateway may send."""
     server = {"name": "x", "command": "/bin/sh", "args": ["-c", "true"], "env": []}
@@ -183,7 +165,7 @@ def test_an_allowed_frame_cannot_carry_a_forbidden_one(
     assert len(setting.gateway.holders()) <= sessions + 1  # of the spare that is made for it
 
 
-@every("transport", ["websocket", "http", "connect"])
+@every("transport", ["websocket", "http"])
 def test_a_controllers_frame_reaches_the_agent_as_one_line_however_it_is_formatted(
     setting: Setting, transport: str
 ) -> None:
@@ -194,16 +176,10 @@ def test_a_controllers_frame_reaches_the_agent_as_one_line_however_it_is_formatt
     ]
     texts = [json.dumps(each, indent=2, ensure_ascii=False) for each in frames]
     texts = [text.replace("\n", "\r\n").replace(":", ":\r\t\n") for text in texts]
-    if transport == "connect":
-        texts = [json.dumps(each) for each in frames]  # its stdin is lines
-    ways: dict[str, Callable[[Gateway, str, list[str]], list[Any]]] = {
-        "websocket": partial(over_websocket, last="_last"),
-        "http": partial(over_http, last="_last"),
-        "connect": over_connect,
-    }
+    over = over_http if transport == "http" else over_websocket
     before = len(noted(setting.path))
     # A request of no session's goes to the agent of this link, and is answered by it.
-    answers = ways[transport](setting.gateway, setting.gateway.token(), texts)
+    answers = over(setting.gateway, setting.gateway.token(), texts, last="_last")
     results = {answer["id"] for answer in answers if answer.get("result") == {}}
     assert results >= {"f0", "f1", "f2"}
     arrived = [each["params"] for each in noted(setting.path)[before:] if each["method"] == "_note"]

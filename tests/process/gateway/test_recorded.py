@@ -167,21 +167,6 @@ def test_disabling_the_record_disables_that_of_the_holders_too(serve: Serve) -> 
     assert not is_recorded(gateway.state)
 
 
-def test_two_sessions_with_the_same_id_are_found_by_the_gateways_names(serve: Serve) -> None:
-    gateway = serve(ASKS)
-    with ViewerClient(gateway, capabilities=TYPED) as viewer:
-        names = [viewer.new(gateway.root) for _ in range(2)]
-        for name in names:
-            viewer.frames.clear()
-            answered(viewer, name)
-            until("its turn is recorded", lambda name=name: "answer" in kinds(gateway, name))
-    logs = [json.loads(lastword(gateway, "log", name, "--json")) for name in names]
-    assert [each["session_id"] for each in logs] == [names[0]] * 2
-    assert [each["gateway_session_id"] for each in logs] == [None, names[1]]
-    assert logs[0]["runs"][0]["run"]["run_id"] != logs[1]["runs"][0]["run"]["run_id"]
-    assert f"session {names[1]} (the agent's {names[0]})" in lastword(gateway, "log", names[1])
-
-
 @pytest.mark.processes
 @pytest.mark.real_start
 def test_a_projects_own_modules_are_not_imported_by_the_gateway(

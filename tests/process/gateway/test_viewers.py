@@ -204,25 +204,3 @@ def test_a_load_is_answered_once_the_whole_past_has_arrived(early: Gateway) -> N
 
 
 # --- what is said again over another link ---------------------------------------------------------
-
-
-@pytest.mark.processes
-def test_a_new_session_whose_answer_was_lost_is_answered_again_without_a_duplicate(
-    serve: Serve,
-) -> None:
-    gateway = serve("healthy")
-    before = ViewerClient(gateway, replay=True)
-    request = before.request("session/new", gateway.opening())
-    before.cut()
-    gateway.reload()
-    with ViewerClient(gateway, replay=True, known=before.known) as after:
-        after.request("session/new", gateway.opening(), id_=request)
-        session = after.answer(request)["result"]["sessionId"]
-        assert [each["sessionId"] for each in gateway.sessions()] == [session]
-        assert has_ended_well(after.turn(session))
-        assert after.new(gateway.root) != session
-        assert len(gateway.sessions()) == 2
-    with ViewerClient(gateway, replay=True, known=before.known) as later:
-        later.request("session/new", gateway.opening(), id_=request)
-        assert later.answer(request)["result"]["sessionId"] == session
-        later.find(lambda frame: "agent_message_chunk" in str(frame))
