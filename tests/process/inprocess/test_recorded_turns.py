@@ -9,12 +9,9 @@ import sys
 import time
 from typing import TYPE_CHECKING
 
-import msgspec
 import pytest
 
 from lastword.errors import StoreError
-from lastword.otel.spans import SpanBuilder
-from lastword.record.run import Row, this_run
 from tests.kit.canaries import CANARIES, NAMED_CANARIES, PLAIN
 from tests.kit.patience import FUSE_SECONDS
 from tests.kit.recording import everything_in
@@ -123,19 +120,6 @@ def leaks(kept: str) -> list[str]:
     return found
 
 
-def spans_of(record: Record) -> str:
-    """All that OpenTelemetry would be told of a record."""
-    query = "SELECT kind, level, at_epoch_ms, at_seconds, session_id, turn, request_id, facts"
-    rows = record.rows(f"{query} FROM entries ORDER BY id")
-    run = this_run("01RUN", door="serve", program="agent.py")
-    builder = SpanBuilder(run, 0.0)
-    told = [
-        t for *kept, facts in rows for t in builder.receive(Row(*kept, msgspec.json.decode(facts)))
-    ]
-    assert len(told) > len(SHAPES)
-    return repr(told + builder.rest())
-
-
 @pytest.mark.parametrize(("door", "words"), [("sdk", "1"), ("asyncio", "0")])
 def test_no_secret_is_stored_with_words_or_without(
     start: Start, record: Record, tmp_path: Path, words: str
@@ -165,6 +149,6 @@ def test_no_secret_is_stored_with_words_or_without(
     # Every entry is in the author's log, and a failure's words where they were asked for.
     assert [json.loads(line)["lastword_kind"] for line in said.splitlines()] == record.kinds
     assert ("Too Many Requests" in kept) is (words == "1")
-    for text in (kept, said, spans_of(record)):
+    for text in (kept, said):
         assert leaks(text) == []
         assert "horse" not in text

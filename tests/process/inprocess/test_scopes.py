@@ -19,8 +19,10 @@ from tests.kit.desk import SCRIPTED
 from tests.kit.doors import DOORS, DoorClient
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
     from pathlib import Path
+
+    from tests.process.inprocess.conftest import Start
 
 END_TURN = {"stopReason": "end_turn"}
 
@@ -50,23 +52,6 @@ def told(
         assert left_behind.wait_for_none(client.mark) == {}
     finally:
         client.kill()
-
-
-@pytest.fixture
-def start(tmp_path: Path) -> Iterator[Callable[..., DoorClient]]:
-    """A function that starts an agent of its own; nothing of it is left."""
-    started: list[DoorClient] = []
-
-    def start(*command: str, **environment: str) -> DoorClient:
-        environment = {"LASTWORD_STATE_DIR": str(tmp_path / "state")} | environment
-        started.append(DoorClient(*command, **environment))
-        return started[-1]
-
-    yield start
-    left = [left_behind.wait_for_none(client.mark) for client in started]
-    for client in started:
-        client.kill()
-    assert not any(left), left
 
 
 def new_session(client: DoorClient) -> str:
@@ -124,9 +109,9 @@ def test_a_turn_ends_as_its_handler_left_it_without_affecting_others(told: Told)
     ("door", "what"), [("asyncio", "keep_scope"), ("trio", "scope_over_a_yield")]
 )
 def test_a_scope_that_a_generator_keeps_open_ends_only_its_turn(
-    start: Callable[..., DoorClient], door: str, what: str
+    start: Start, door: str, what: str
 ) -> None:
-    client = start(*scoped(door))
+    client = start.run(*scoped(door))
     client.open()
     other = client.prompt("nap 0.3", new_session(client))
     client.expect_method("session/update")
@@ -140,10 +125,10 @@ def test_a_scope_that_a_generator_keeps_open_ends_only_its_turn(
     [("asyncio", "cancel_the_door"), ("trio", "system_task"), ("trio", "exit_and_error")],
 )
 def test_a_handler_that_crashes_the_door_leaves_no_turn_unanswered(
-    start: Callable[..., DoorClient], door: str, what: str
+    start: Start, door: str, what: str
 ) -> None:
     # Where the door itself lives on, the clock of silence ends what is open.
-    client = start(*scoped(door), LASTWORD_IDLE_TIMEOUT="2")
+    client = start.run(*scoped(door), LASTWORD_IDLE_TIMEOUT="2")
     client.open()
     other = client.prompt("hang", new_session(client))
     client.expect_method("session/update")
@@ -153,6 +138,7 @@ def test_a_handler_that_crashes_the_door_leaves_no_turn_unanswered(
     status = client.end()
     assert "exit" not in what or status == 7
     assert client.is_whole
+    assert left_behind.wait_for_none(client.mark) == {}
 
 
 # --- clients that break the rules. What each line means, `tests/unit` and the vectors decide.
@@ -340,13 +326,15 @@ HARMLESS = [signal.SIGWINCH, signal.SIGCHLD, signal.SIGURG, signal.SIGCONT, sign
     ],
 )
 def test_a_turn_is_the_same_in_any_surroundings_of_python(
-    start: Callable[..., DoorClient], tmp_path: Path, door: str, where: str
+    start: Start, tmp_path: Path, door: str, where: str
 ) -> None:
     """Whatever signals come that mean nothing here."""
     enters, variables = SURROUNDINGS[where]
     odd = str(tmp_path / "\u00e9\u4e2d\U0001f600\n\u202e it's")
     run = [sys.executable, "-m", "lastword", "run", "--", *SCRIPTED, "healthy"]
-    client = start("sh", "-c", enters, odd, *(run if door == "run" else scoped(door)), **variables)
+    client = start.run(
+        "sh", "-c", enters, odd, *(run if door == "run" else scoped(door)), **variables
+    )
     client.open()
     for number in HARMLESS * 5:
         client.signal(number)

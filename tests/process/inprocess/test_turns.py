@@ -50,16 +50,6 @@ def test_messages_are_handled_in_the_order_in_which_they_came(client: DoorClient
     assert client.texts == [str(number) for number in range(200)]
 
 
-def test_a_handler_can_ask_the_client_and_define_methods(client: DoorClient) -> None:
-    assert client.call("_echo", n=1)["result"] == {"echo": {"n": 1}}
-    prompt = client.prompt("ask")
-    asked = client.expect_method("session/request_permission")
-    assert asked["params"]["options"][0]["optionId"] == "yes"
-    client.send(id=asked["id"], result={"outcome": {"outcome": "selected", "optionId": "yes"}})
-    client.expect_text("selected")
-    assert client.answer(prompt)["result"] == END_TURN
-
-
 def test_a_prompt_before_initialize_is_served_and_logged(start: Start) -> None:
     client = start()
     assert client.take("say")["result"] == END_TURN

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 import pytest
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from tests.kit.doors import DoorClient
     from tests.process.inprocess.conftest import Shared, Start
@@ -22,20 +22,10 @@ def door() -> str:
     return "sdk"
 
 
-class StartKind(Protocol):
-    """Starts an agent of a kind (`agents.py`), with variables of the environment."""
-
-    def __call__(self, kind: str = "plain", **environment: str) -> DoorClient: ...
-
-
 @pytest.fixture
-def start_kind(start: Start) -> StartKind:
-    """A function that starts an agent of a kind."""
-
-    def start_kind(kind: str = "plain", **environment: str) -> DoorClient:
-        return start.run(*AGENTS, kind, **environment)
-
-    return start_kind
+def start_kind(start: Start) -> Callable[..., DoorClient]:
+    """A function that starts an agent of a kind (`agents.py`), with variables."""
+    return lambda kind="plain", **environment: start.run(*AGENTS, kind, **environment)
 
 
 @pytest.fixture

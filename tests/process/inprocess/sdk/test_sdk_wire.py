@@ -16,13 +16,14 @@ from tests.kit.places import ROOT
 from tests.process.inprocess.sdk.conftest import AGENTS
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from tests.kit.doors import DoorClient
-    from tests.process.inprocess.sdk.conftest import StartKind
 
 HELLO = b'{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":1}}\n'
 
 
-def test_the_user_can_disable_lastword(start_kind: StartKind) -> None:
+def test_the_user_can_disable_lastword(start_kind: Callable[..., DoorClient]) -> None:
     agent = start_kind(LASTWORD_PASSTHROUGH="1")
     result = agent.call("initialize", protocolVersion=1)["result"]
     assert "_meta" not in result.get("agentCapabilities", {})
@@ -39,7 +40,7 @@ SAID = {"factory": "made for AgentSideConnection", "observed": "observed: incomi
 
 @pytest.mark.parametrize("kind", ["factory", "class", "camel_case", "observed", "guarded"])
 def test_an_agent_is_guarded_however_it_is_given_to_the_sdk(
-    start_kind: StartKind, kind: str
+    start_kind: Callable[..., DoorClient], kind: str
 ) -> None:
     agent = start_kind(kind).opened()
     assert agent.take("say")["result"] == {"stopReason": "end_turn"}
@@ -53,7 +54,7 @@ def test_an_agent_is_guarded_however_it_is_given_to_the_sdk(
 
 @pytest.mark.parametrize(("kind", "code"), [("unstable", None), ("stable", -32601)])
 def test_the_unstable_methods_are_available_on_request(
-    start_kind: StartKind, kind: str, code: int | None
+    start_kind: Callable[..., DoorClient], kind: str, code: int | None
 ) -> None:
     agent = start_kind(kind).opened()
     answer = agent.call("session/fork", sessionId="s1", cwd="/", mcpServers=[])
@@ -66,7 +67,7 @@ def test_the_unstable_methods_are_available_on_request(
 
 
 def test_a_silent_client_ends_the_agent_as_under_the_sdk(
-    start_kind: StartKind,
+    start_kind: Callable[..., DoorClient],
 ) -> None:
     agents = [start_kind("timeout", LASTWORD_PASSTHROUGH=word) for word in ("", "1")]
     assert all("result" in agent.call("initialize", protocolVersion=1) for agent in agents)
@@ -76,7 +77,7 @@ def test_a_silent_client_ends_the_agent_as_under_the_sdk(
 
 @pytest.mark.parametrize("kind", ["own_streams", "held"])
 def test_prints_stay_out_of_the_authors_streams_that_are_the_standard_ones(
-    start_kind: StartKind, kind: str
+    start_kind: Callable[..., DoorClient], kind: str
 ) -> None:
     agent = start_kind(kind).opened()
     for _ in range(2):
@@ -137,7 +138,7 @@ def test_what_the_sdk_refuses_is_answered_typed_and_its_null_data_is_not_sent(
 
 
 def test_the_second_of_two_answers_is_dropped_and_logged(
-    start_kind: StartKind,
+    start_kind: Callable[..., DoorClient],
 ) -> None:
     agent = start_kind().opened()
     prompt = agent.prompt("twice 2")
@@ -192,7 +193,7 @@ def take_a_stretch(agent: DoorClient) -> None:
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 @pytest.mark.parametrize("turns", [4_000, pytest.param(20_000, marks=pytest.mark.matrix)])
 def test_thousands_of_turns_leave_no_memory_and_no_task_behind(
-    start_kind: StartKind, turns: int
+    start_kind: Callable[..., DoorClient], turns: int
 ) -> None:
     agent = start_kind().opened()
     tasks = take(agent, WARM_UP_TURNS)
