@@ -1,4 +1,4 @@
-"""What an import and a start load, seen from a process of its own."""
+"""What an import and a start load, and what is said where a package is missing."""
 
 from __future__ import annotations
 
@@ -10,6 +10,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 import lastword
+from lastword._installation import command_for
+from lastword.errors import EXTRAS, MissingExtraError, missing_extra
+from lastword.sidecar.late_modules import FAILURE, LateModules, load, load_here
+from tests.kit.places import ROOT, SOURCE
 from tests.kit.programs import BareInterpreter
 from tests.kit.rows import every
 
@@ -18,6 +22,8 @@ if TYPE_CHECKING:
 
     Printed = Callable[[str], str]
     Loaded = Callable[[str], set[str]]
+    SaidWithout = Callable[[str, str], str]
+
 
 LATE = {
     *("lastword.core.classify", "lastword.core.failure.wording", "lastword.core.redact.redactor"),
@@ -181,3 +187,135 @@ def test_only_serve_loads_the_library(loaded: Loaded) -> None:
 def test_serve_can_be_imported_where_warnings_are_errors() -> None:
     code = "import lastword; lastword.serve"
     subprocess.run([sys.executable, "-W", "error", "-c", code], check=True, timeout=60)
+
+
+# --- modules that are loaded beside the loop
+
+
+_LOADS = """
+import sys, threading, time
+from lastword.sidecar.late_modules import FAILURE, LateModules, load
+class Holds:  # whoever imports waits: so the thread is not done before it is looked at
+    def find_spec(self, *_):
+        go_on.wait()
+go_on = threading.Event()
+sys.meta_path.insert(0, Holds())
+usual = sys.getswitchinterval()
+modules = LateModules(FAILURE)
+assert not modules.loaded() and LateModules.in_progress == 1
+assert sys.getswitchinterval() < usual
+go_on.set()
+while not modules.loaded():
+    time.sleep(0.001)
+assert LateModules.in_progress == 0 and sys.getswitchinterval() == usual
+assert all(name in sys.modules for name in FAILURE)
+assert list(load(FAILURE)) == []
+steps = load(("lastword.no_such_module",))
+for _ in steps:
+    time.sleep(0.001)
+"""
+
+
+def test_modules_are_loaded_by_a_thread_and_one_that_is_missing_ends_the_wait() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", _LOADS], capture_output=True, text=True, check=False, timeout=60
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_modules_that_are_already_loaded_need_no_thread() -> None:
+    assert list(load_here(FAILURE)) == [None] * len(FAILURE)
+    assert LateModules(FAILURE).loaded()
+    assert list(load(FAILURE)) == []
+
+
+# --- an optional package that is missing
+
+
+BLOCKED = """
+import sys
+class Absent:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] == {module!r}:
+            raise ModuleNotFoundError(f"No module named {{name!r}}", name=name)
+sys.meta_path.insert(0, Absent())
+"""
+
+
+@pytest.fixture(scope="module")
+def said_without() -> Iterator[SaidWithout]:
+    """What is said by a program that runs where a module is not installed."""
+    with BareInterpreter({"PYTHONPATH": str(SOURCE), "PATH": os.environ["PATH"]}) as interpreter:
+
+        def run(module: str, code: str) -> str:
+            done = interpreter.run(BLOCKED.format(module=module) + code)
+            assert done.returncode != 0
+            return done.stderr.strip()
+
+        yield run
+
+
+@every(
+    "code",
+    [
+        "import lastword; lastword.run_agent",
+        "import lastword; lastword.guard",
+        "from lastword import run_agent",
+        "import lastword.client.acp",
+        "import asyncio, lastword.testing as t; asyncio.run(t.take_turn(lambda _: None))",
+    ],
+)
+def test_a_missing_sdk_is_reported_with_the_line_to_type(
+    said_without: SaidWithout, code: str
+) -> None:
+    said = said_without("acp", code)
+    *_, last = said.splitlines()
+    assert last.startswith("lastword.errors.MissingExtraError: ")
+    assert last.endswith(f"the extra acp brings: {command_for('acp')}")
+    assert "No module named" not in said
+
+
+@every(
+    ("module", "command"),
+    [
+        ("uvicorn", ["gateway", "--", "true"]),
+        ("websockets", ["connect", "http://127.0.0.1:1"]),
+    ],
+)
+def test_a_command_without_its_extra_says_one_line(
+    said_without: SaidWithout, module: str, command: list[str]
+) -> None:
+    said = said_without(module, f"from lastword.cli import main; sys.exit(main({command!r}))")
+    assert said.startswith(f"lastword: lastword {command[0]} needs the module {module}")
+    assert said.endswith(f"the extra gateway brings: {command_for('gateway')}")
+    assert len(said.splitlines()) == 1
+
+
+def test_a_fleet_without_its_extra_says_one_line(said_without: SaidWithout) -> None:
+    said = said_without(
+        "nats", "from lastword.cli import main; sys.exit(main(['gateway', 'status', '--fleet']))"
+    )
+    assert said == (
+        "lastword: lastword gateway with --fleet needs the module nats, which the extra fleet "
+        f"brings: {command_for('fleet')}"
+    )
+
+
+def test_the_extras_are_those_that_the_package_has() -> None:
+    text = (ROOT / "pyproject.toml").read_text()
+    table = text.partition("[project.optional-dependencies]")[2].partition("\n[")[0]
+    named = {line.partition(" = ")[0] for line in table.splitlines() if " = [" in line}
+    assert named == set(EXTRAS)
+
+
+def test_an_outdated_optional_package_is_reported_as_such() -> None:
+    old = ImportError("cannot import name 'x' from 'acp.core'", name="acp.core")
+    told = missing_extra("lastword.run_agent", "acp", old)
+    assert isinstance(told, MissingExtraError)
+    assert "needs another version of the module acp" in str(told)
+    assert (told.extra, told.name) == ("acp", "acp.core")
+
+
+def test_an_unrelated_import_error_is_left_as_it_is() -> None:
+    other = ModuleNotFoundError("No module named 'colour'", name="colour")
+    assert missing_extra("lastword.run_agent", "acp", other) is other

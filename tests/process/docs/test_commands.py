@@ -55,11 +55,6 @@ FRAMES = """\
 {"at":1795813098.7,"pid":1,"from":"client","to":"agent","frame":{"jsonrpc":"2.0","id":1,"method":"x"}}
 """
 
-PARSED_ONLY = {
-    "lastword gateway": "it serves until it is stopped, at a fixed port; tests/process/gateway",
-    "lastword check": "it starts an agent a hundred times; tests/process/conformance",
-}
-"""What is read by its parser alone, and why; where it is run."""
 
 STATUS = {
     "lastword setup zed claude --host": 1,  # no `ssh`; tests/interop/remote/test_setup_host.py
@@ -274,16 +269,12 @@ def options_of(given: list[str]) -> list[str]:
     return [*replaced[: replaced.index("--")], "--", sys.executable]
 
 
-def test_an_extra_that_a_page_installs_exists() -> None:
+def test_every_extra_and_program_that_a_page_names_exists() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     for line in LINES:
         if "install" in line.split(" "):
             for extra in re.findall(r"\[(\w+)\]", line):
                 assert extra in project["optional-dependencies"], line
-
-
-def test_every_extra_and_program_that_a_page_names_exists() -> None:
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     for page, text in texts():
         for extra in re.findall(r"pip install '(?:lastword|\.)\[(\w+)\]'", text):
             assert extra in project["optional-dependencies"], page

@@ -147,3 +147,27 @@ def test_a_long_sentence_is_cut_to_the_services_limit() -> None:
     for character in 'xü😀"':
         long = msgspec.structs.replace(ASK, sentence=character * 9000)
         assert len(message_of(long)) <= MAX_PLAIN_BYTES, character
+
+
+def test_only_the_current_state_of_a_subscription_counts_until_its_service_forgets_it(
+    service: PushService, sender: WebPushSender, tmp_path: Path
+) -> None:
+    browser = PushBrowser(service, "one")
+    subscribed(tmp_path, browser, expires=int(time.time()) - 1)
+    kept = subscribed(tmp_path, browser, expires=int(time.time()) + 3600)
+    sender.send(ASK)
+    until("it happens", lambda: service.messages)
+    (renewed,) = kept.all()
+    service.statuses = tries = [503] * 1000
+    sender.send(msgspec.structs.replace(ASK, notification_id="n2"))
+    until("it happens", lambda: len(tries) < 1000)
+    kept.remove(renewed.subscription_id)
+    outbox = PushOutbox(str(tmp_path))
+    until("it happens", lambda: outbox.status().waiting == 0)
+    # One that the service has forgotten is removed.
+    subscribed(tmp_path, PushBrowser(service, "gone"))
+    service.statuses = [410]
+    sender.send(msgspec.structs.replace(ASK, notification_id="n3"))
+    until("it happens", lambda: kept.all() == [])
+    sender.close()
+    assert len(service.messages) == 1

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import errno
 import os
 import select
+import shutil
 import signal
 import subprocess
 import sys
@@ -13,6 +15,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from lastword.gateway.front.process import UNWATCHED_SECONDS, WATCHED_SECONDS, FolderWatch
 from lastword.platform import signals
 from lastword.platform.process import Agent, Exit, spawn
 from lastword.platform.signals import SignalInbox
@@ -23,6 +26,7 @@ from tests.kit.patience import FUSE_SECONDS
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
+
 
 READY = b"ready\n"
 
@@ -450,3 +454,31 @@ def test_a_signal_that_arrives_during_a_read_is_not_delayed(
     assert inbox.drain() == []
     os.close(inbox.fd)
     os.close(inbox._write_end)
+
+
+# --- a watch on a folder
+
+
+def test_a_deleted_file_and_a_renewed_folder_are_noticed(tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+
+    async def play() -> None:
+        folder.mkdir()
+        (folder / "socket").touch()
+        deleted = asyncio.Event()
+        watch = FolderWatch(str(folder), deleted.set)
+        assert watch.look_seconds in {WATCHED_SECONDS, UNWATCHED_SECONDS}
+        if watch.look_seconds == UNWATCHED_SECONDS:
+            return  # nothing is reported here: whoever needs to know looks
+        for _ in range(2):
+            shutil.rmtree(folder)
+            async with asyncio.timeout(FUSE_SECONDS):
+                await deleted.wait()
+            deleted.clear()
+            folder.mkdir()
+            (folder / "socket").touch()
+            watch.renew()
+        watch.close()
+        assert watch.look_seconds == UNWATCHED_SECONDS
+
+    asyncio.run(play())

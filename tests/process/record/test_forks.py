@@ -112,6 +112,32 @@ def test_every_forked_child_is_recorded_although_its_parent_writes_all_the_time(
     assert childs == [2] * 10
 
 
+def test_a_child_that_outlives_its_parent_keeps_neither_its_file_open_nor_its_reports_from_others(
+    tmp_path: Path,
+) -> None:
+    ended, ends = os.pipe()
+
+    def parents() -> None:
+        one = RunFile(str(tmp_path / "record.db"), a_run(), FOR_EVER)
+        one.write(a_book(1).rows)
+        with Outbox(str(tmp_path)).as_sender(a_target()):
+            if not os.fork():
+                os.close(ends)
+                os.read(ended, 1)
+            os._exit(0)
+
+    parent = os.fork()
+    if not parent:
+        parents()
+    os.waitpid(parent, 0)
+    assert count(tmp_path / "record.db") == 3
+    assert os.listdir(tmp_path / "runs") == []
+    with Outbox(str(tmp_path)).as_sender(a_target()) as is_ours:
+        assert is_ours
+    os.close(ends)
+    os.close(ended)
+
+
 _DISK_HANGS = f"""{_AGENT}
 import logging, threading
 
@@ -146,29 +172,3 @@ def test_a_child_forked_while_a_disk_hung_reports_that_it_is_not_recorded(
         "parent's record waiting).\n"
     )
     assert sessions_in(tmp_path) == [("parents", 2)]
-
-
-def test_a_child_that_outlives_its_parent_keeps_neither_its_file_open_nor_its_reports_from_others(
-    tmp_path: Path,
-) -> None:
-    ended, ends = os.pipe()
-
-    def parents() -> None:
-        one = RunFile(str(tmp_path / "record.db"), a_run(), FOR_EVER)
-        one.write(a_book(1).rows)
-        with Outbox(str(tmp_path)).as_sender(a_target()):
-            if not os.fork():
-                os.close(ends)
-                os.read(ended, 1)
-            os._exit(0)
-
-    parent = os.fork()
-    if not parent:
-        parents()
-    os.waitpid(parent, 0)
-    assert count(tmp_path / "record.db") == 3
-    assert os.listdir(tmp_path / "runs") == []
-    with Outbox(str(tmp_path)).as_sender(a_target()) as is_ours:
-        assert is_ours
-    os.close(ends)
-    os.close(ended)

@@ -7,7 +7,6 @@ import os
 import resource
 import signal
 import sqlite3
-import stat
 from contextlib import closing, suppress
 from functools import partial
 from typing import TYPE_CHECKING
@@ -156,13 +155,6 @@ def test_a_full_disk_keeps_entries_waiting_until_there_is_room(
     assert count(path, "runs WHERE ended = 1 AND lost_entries = 0") == 1
     with reader.reading(str(path)) as record:
         assert reader.latest_parts(record, 5)[0][0].session_id == "s2"
-
-
-def test_a_record_that_was_open_to_others_is_closed_when_it_is_opened(tmp_path: Path) -> None:
-    path = write(tmp_path / "state", a_book(1))
-    path.chmod(0o666)
-    opened(str(path))
-    assert stat.S_IMODE(path.stat().st_mode) == 0o600
 
 
 @pytest.mark.usefixtures("patient_store")

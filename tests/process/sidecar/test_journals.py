@@ -185,6 +185,21 @@ def test_the_failure_of_one_run_does_not_fail_the_other_in_the_same_home(
     assert error["type"] == ("unknown" if sample == "kimi" else "rate_limit")
 
 
+def test_a_users_journal_pattern_explains_a_silent_turn(journalling: Journalling) -> None:
+    file = journalling.folder / NAMES["claude"][2]
+    pattern = r"(?P<at>\S++) ERR (?>.*? status=)(?P<status>\d{3}) (?P<message>.*)"
+    config = journalling.folder / "config.toml"
+    config.write_text(
+        f"[[journal]]\nname = 'acme'\nagent = 'acme-agent'\ndefault = '{file.parent}'\n"
+        f"path = '{{session}}{file.suffix}'\nmarker = ' ERR '\npattern = '{pattern}'\n"
+    )
+    own = {"AGENT_NAME": "acme-agent", "LASTWORD_CONFIG": str(config), "LASTWORD_NO_CONFIG": ""}
+    line = "@AT@ ERR call=3 status=401 the key was refused"
+    client = journalling(line, environment={"AT_ONCE": "1", **own})
+    error = client.answer(client.prompt())["error"]["data"]["agent_error"]
+    assert (error["type"], error["http_status"]) == ("auth", 401)
+
+
 def test_a_slow_pattern_of_the_users_is_reported_and_not_used_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
