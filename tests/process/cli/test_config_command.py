@@ -178,13 +178,14 @@ def test_a_users_rule_types_a_failing_turn_and_explain_names_it(
 # --- the gateway, and connect
 
 
-def test_a_gateway_uses_its_table_and_passes_the_rest_to_its_agents(desk: ConfigDesk) -> None:
+def test_a_gateway_uses_its_table_passes_the_rest_on_and_reloads_with_a_right_one_alone(
+    desk: ConfigDesk,
+) -> None:
     work = desk.home / "work"
     with Collector() as collector:
-        desk.user.write_text(
-            f"[run]\nreport-to = '{collector.url}'\nretry = 0\nfirst-update-timeout = '1h'\n"
-            f"[gateway]\npath = '/elsewhere'\nroot = '/nowhere'\n{RULE}"
-        )
+        run = f"[run]\nreport-to = '{collector.url}'\nretry = 0\nfirst-update-timeout = '1h'\n"
+        own = "[gateway]\npath = '/elsewhere'\nroot = '/nowhere'\n"
+        desk.user.write_text(run + own + RULE)
         gateway = Gateway(
             desk.home,
             failing(desk.home, http=429, message=ACME),
@@ -196,25 +197,16 @@ def test_a_gateway_uses_its_table_and_passes_the_rest_to_its_agents(desk: Config
                 answer = viewer.answer(viewer.prompt(viewer.new(work)))
                 assert answer["error"]["data"]["agent_error"]["type"] == "budget"
             collector.expect(1)
+            desk.user.write_text(f"{run}{own}ping = 'never'\n{RULE}")
+            refused = gateway.tell("reload")
+            assert (refused.returncode, "ping cannot be 'never'" in refused.stderr) == (2, True)
+            assert gateway.front.poll() is None
+            desk.user.write_text(f"{run}{own}ping = '7s'\n{RULE}")
+            gateway.reload()
+            with ViewerClient(gateway) as viewer:
+                viewer.new(work)
         finally:
             gateway.close()
-
-
-def test_a_reload_with_a_wrong_table_leaves_the_gateway_running(desk: ConfigDesk) -> None:
-    work = desk.home / "work"
-    variables = {"HOME": str(desk.home), "LASTWORD_NO_CONFIG": "", "XDG_CONFIG_HOME": ""}
-    gateway = Gateway(desk.home, agent("healthy"), variables=variables)
-    try:
-        desk.user.write_text("[gateway]\nping = 'never'\n")
-        refused = gateway.tell("reload")
-        assert (refused.returncode, "ping cannot be 'never'" in refused.stderr) == (2, True)
-        assert gateway.front.poll() is None
-        desk.user.write_text("[gateway]\nping = '7s'\n")
-        gateway.reload()
-        with ViewerClient(gateway) as viewer:
-            viewer.new(work)
-    finally:
-        gateway.close()
 
 
 def test_connect_reads_the_address_and_the_token_from_its_table(desk: ConfigDesk) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import pty
 import subprocess
-import sys
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -14,11 +13,12 @@ import pytest
 from docs.demo_pictures import pictures
 from lastword.cli import demo as shown
 from lastword.cli.page import Page
-from tests.kit.command import command
+from tests.kit.command import PROCESS, command
 from tests.kit.patience import FUSE_SECONDS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
     from lastword.cli.demo import ScenarioTurns
 
@@ -91,15 +91,27 @@ def test_the_pictures_in_docs_show_what_the_demo_shows(played: list[ScenarioTurn
         assert path.read_text() == picture, "draw it again: python -m docs.demo_pictures --write"
 
 
-def test_the_demo_ends_every_turn_typed_and_clears_its_progress_line() -> None:
+def test_the_demo_ends_every_turn_typed_by_the_defaults_wherever_it_runs_and_leaves_no_record(
+    tmp_path: Path,
+) -> None:
+    for name in ("json.py", "lastword.py", "select.py"):
+        (tmp_path / name).write_text("raise SystemExit('the wrong module')\n")
+    home = tmp_path / "home"
+    config = home / ".config" / "lastword" / "config.toml"
+    config.parent.mkdir(parents=True)
+    config.write_text("[run]\nfallback = 'text'\n")
+    places = {"HOME": str(home), "XDG_STATE_HOME": "", "LASTWORD_STATE_DIR": ""}
+    places |= {"XDG_CONFIG_HOME": "", "LASTWORD_NO_CONFIG": "", "TERM": "xterm"}
+    forced = {"LASTWORD_PASSTHROUGH": "1", "LASTWORD_FALLBACK": "text"}
     seen, terminal = pty.openpty()
     done = subprocess.run(
-        [sys.executable, "-m", "lastword", "demo"],
+        [*PROCESS, "demo"],
+        cwd=tmp_path,
         stdout=subprocess.PIPE,
         stderr=terminal,
         timeout=FUSE_SECONDS,
         check=False,
-        env={**os.environ, "TERM": "xterm"},
+        env={**os.environ, **places, **forced},
     )
     os.write(terminal, b"<end>")
     said = b""
@@ -108,6 +120,7 @@ def test_the_demo_ends_every_turn_typed_and_clears_its_progress_line() -> None:
     os.close(seen)
     os.close(terminal)
     assert done.returncode == 0
+    shown = done.stdout.decode()
     for words in (
         "A spinner, after 1.5 s and for ever.",
         "Done. Nothing is shown, not even an error.",
@@ -117,6 +130,9 @@ def test_the_demo_ends_every_turn_typed_and_clears_its_progress_line() -> None:
         "ended by SIGKILL",
         "doctor -- YOUR-AGENT",
     ):
-        assert words in done.stdout.decode()
+        assert words in shown
+    assert shown.count("A client that reads lastword's errors knows:") == 3
+    assert [path for path in home.rglob("*") if path.is_file()] == [config]
+    # Its line of progress is cleared.
     assert b"without and with lastword" in said
     assert said.endswith(b"\r\033[K<end>")

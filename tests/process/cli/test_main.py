@@ -60,26 +60,6 @@ def test_a_command_loads_nothing_that_it_can_do_without(
     assert [name for name in loaded if name.startswith(tuple(unneeded.split()))] == []
 
 
-def test_the_demo_uses_the_defaults_wherever_it_runs_and_leaves_no_record(
-    tmp_path: Path,
-) -> None:
-    home = tmp_path / "home"
-    home.mkdir()
-    for name in ("json.py", "lastword.py", "select.py"):
-        (tmp_path / name).write_text("raise SystemExit('the wrong module')\n")
-    config = home / ".config" / "lastword" / "config.toml"
-    config.parent.mkdir(parents=True)
-    config.write_text("[run]\nfallback = 'text'\n")
-    places = {"HOME": str(home), "XDG_STATE_HOME": "", "LASTWORD_STATE_DIR": ""}
-    places |= {"XDG_CONFIG_HOME": "", "LASTWORD_NO_CONFIG": ""}
-    forced = {"LASTWORD_PASSTHROUGH": "1", "LASTWORD_FALLBACK": "text"}
-    done = in_a_process("demo", cwd=tmp_path, environment=os.environ | places | forced)
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert "Retry: yes, after 20 s" in done.stdout
-    assert done.stdout.count("A client that reads lastword's errors knows:") == 3
-    assert [path for path in home.rglob("*") if path.is_file()] == [config]
-
-
 @pytest.mark.parametrize("words", [("--help",), ("log", "--json")])
 def test_a_reader_that_leaves_causes_no_traceback(words: tuple[str, ...], tmp_path: Path) -> None:
     write(tmp_path, a_book(1))

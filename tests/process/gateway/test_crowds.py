@@ -38,22 +38,24 @@ ALLOWED_BYTES = 24 * 1024 * 1024
 
 FLOODS = """
 import json, os, sys, uuid
+from lastword.kit.agent.plain import Output, PlainAgent, text_of
 
-for line in sys.stdin:
-    asked = json.loads(line)
-    method, result = asked.get("method"), {"protocolVersion": 1, "agentCapabilities": {}}
-    if method == "session/new":
-        result = {"sessionId": uuid.uuid4().hex}
-    elif method == "session/prompt":
-        result = {"stopReason": "end_turn"}
+class Floods(PlainAgent):
+    def name_session(self, _):
+        return uuid.uuid4().hex
+
+    def prompt(self, request_id, params):
+        self.begin_turn(request_id, params)
+        self.say("x")
         update = {"sessionUpdate": "agent_message_chunk", "content": {"type": "text", "text": "x"}}
-        params = {"sessionId": asked["params"]["sessionId"], "update": update}
-        frame = {"jsonrpc": "2.0", "method": "session/update", "params": params}
-        said = (json.dumps(frame) + "\\n").encode()
-        os.write(1, said)
-        while "flood" in line and not os.path.exists(sys.argv[1]):
-            os.write(1, said * 1000)
-    print(json.dumps({"jsonrpc": "2.0", "id": asked["id"], "result": result}), flush=True)
+        told = {"sessionId": self.session_id, "update": update}
+        frame = {"jsonrpc": "2.0", "method": "session/update", "params": told}
+        said = (json.dumps(frame) + "\\n").encode() * 1000
+        while text_of(params) == "flood" and not os.path.exists(sys.argv[1]):
+            self.wire.write(said)
+        self.end_turn(request_id)
+
+Floods(sys.stdin.buffer, Output()).run()
 """
 """An agent that writes as fast as it is read, when asked to, until a file is there."""
 

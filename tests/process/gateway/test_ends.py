@@ -38,27 +38,22 @@ HANGS: dict[str, Any] = {
 OTHER = {"_meta": {"of": "another kind"}}
 HALVES = """
 import json, os, sys, time
+from lastword.kit.agent.plain import Output, PlainAgent
 
-def answer(asked, result):
-    print(json.dumps({"jsonrpc": "2.0", "id": asked["id"], "result": result}), flush=True)
-
-for line in sys.stdin:
-    asked = json.loads(line)
-    if asked.get("method") == "initialize":
-        answer(asked, {"protocolVersion": 1, "agentCapabilities": {}})
-    elif asked.get("method") == "session/new":
-        answer(asked, {"sessionId": "halves"})
-    elif asked.get("method") == "session/prompt":
+class Halves(PlainAgent):
+    def serve(self, prompt):
         content = {"type": "text", "text": "whole"}
         update = {"sessionUpdate": "agent_message_chunk", "content": content}
-        params = {"sessionId": "halves", "update": update}
+        params = {"sessionId": self.session_id, "update": update}
         frame = {"jsonrpc": "2.0", "method": "session/update", "params": params}
         whole = json.dumps(frame).encode() + b"\\n"
-        os.write(1, whole.replace(b"whole", b"first") + whole[:40])
+        self.wire.write(whole.replace(b"whole", b"first") + whole[:40])
         while not os.path.exists(sys.argv[1]):
             time.sleep(0.01)
-        os.write(1, whole[40:])
-        answer(asked, {"stopReason": "end_turn"})
+        self.wire.write(whole[40:])
+        self.end_turn(prompt)
+
+Halves(sys.stdin.buffer, Output()).run()
 """
 """An agent that ends a line once a file is there."""
 

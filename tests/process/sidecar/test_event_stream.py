@@ -31,7 +31,8 @@ if TYPE_CHECKING:
 
 AGENT = r"""#!PYTHON
 import json, os, socket, sys, threading, time
-streams, told, prompt = [], threading.Event(), None
+from lastword.kit.agent.plain import Output, PlainAgent
+streams, told = [], threading.Event()
 
 def event(type_, **properties):
     inner = {"id": "e", "type": type_, "properties": properties}
@@ -51,27 +52,19 @@ def serve(server):
         event("server.connected")
         told.set()
 
-def say(**members):
-    print(json.dumps({"jsonrpc": "2.0", **members}), flush=True)
+class OpenCode(PlainAgent):
+    info = {"name": "OpenCode", "version": "1"}
 
-server = socket.create_server(("127.0.0.1", int(sys.argv[sys.argv.index("--port") + 1])))
-threading.Thread(target=serve, args=[server], daemon=True).start()
-for frame in sys.stdin:
-    message = json.loads(frame)
-    method = message.get("method")
-    if method == "initialize":
-        info = {"name": "OpenCode", "version": "1"}
-        say(id=message["id"], result={"protocolVersion": 1, "agentInfo": info})
-    elif method == "session/new":
-        say(id=message["id"], result={"sessionId": "s1"})
-    elif method == "session/prompt":
-        prompt = message["id"]
+    def serve(self, prompt):
+        self.notifications["_agent/go"] = lambda _: self.end_turn(prompt)
         told.wait(60)
         event("message.updated", part="session.status retry, " + "said by a user")
         status = {"type": "retry", "attempt": 1, "next": (time.time() + 30) * 1000}
         event("session.status", sessionID="s1", status=status | {"message": os.environ["TEXT"]})
-    elif method == "_agent/go":
-        say(id=prompt, result={"stopReason": "end_turn"})
+
+server = socket.create_server(("127.0.0.1", int(sys.argv[sys.argv.index("--port") + 1])))
+threading.Thread(target=serve, args=[server], daemon=True).start()
+OpenCode(sys.stdin.buffer, Output()).run()
 """
 """A stand-in for `opencode acp`: it serves events on the port that it is given."""
 

@@ -34,29 +34,25 @@ if TYPE_CHECKING:
 __all__ = ["at_once", "home"]
 
 AGENT = r"""
-import json, os, sys, time
-path, lines = sys.argv[1], sys.argv[2:]
-def say(**members):
-    print(json.dumps({"jsonrpc": "2.0", **members}), flush=True)
-def show(kind, **members):
-    update = {"sessionUpdate": kind, **members}
-    say(method="session/update", params={"sessionId": session, "update": update})
-prompt = None
-for frame in sys.stdin:
-    message = json.loads(frame)
-    method = message.get("method")
-    if method == "initialize":
-        info = {"name": os.environ["AGENT_NAME"], "version": "1"}
-        say(id=message["id"], result={"protocolVersion": 1, "agentInfo": info})
-    elif method == "session/new":
-        session = os.environ.get("SESSION", "4f0e-a1")
-        say(id=message["id"], result={"sessionId": session})
-    elif method == "session/prompt":
-        prompt = message["id"]
+import os, sys, time
+from lastword.kit.agent.plain import Output, PlainAgent
+
+class Journalling(PlainAgent):
+    info = {"name": os.environ["AGENT_NAME"], "version": "1"}
+
+    def name_session(self, _):
+        return os.environ.get("SESSION", "4f0e-a1")
+
+    def go(self, _):
+        for prompt, _ in self.unanswered:
+            self.end_turn(prompt)
+
+    def serve(self, prompt):
+        path, *lines = sys.argv[1:]
         os.makedirs(os.path.dirname(path), exist_ok=True)
         time.sleep(0.01)
         if "TEXT" in os.environ:
-            show("agent_message_chunk", content={"type": "text", "text": os.environ["TEXT"]})
+            self.say(os.environ["TEXT"])
         journal = open(path, "a")
         for line in lines:
             # Ahead of what a slow machine reads late of the agent's other output.
@@ -66,9 +62,11 @@ for frame in sys.stdin:
             line = line.replace("@AT@", now).replace("@LOCAL@", local)
             print(line.replace("@PID@", str(os.getpid())), file=journal, flush=True)
         if "AT_ONCE" in os.environ:
-            say(id=prompt, result={"stopReason": "end_turn"})
-    elif method in ("_agent/go", "session/cancel"):
-        say(id=prompt, result={"stopReason": "end_turn"})
+            self.end_turn(prompt)
+
+agent = Journalling(sys.stdin.buffer, Output())
+agent.notifications |= {"_agent/go": agent.go, "session/cancel": agent.go}
+agent.run()
 """
 """Writes its journal at a prompt, and answers when it is told to."""
 
