@@ -1,4 +1,4 @@
-"""The wheel and the source archive, as they are built: whole, and enough where nothing else is."""
+"""What others get: the wheel and the source archive as they are built, and its types."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ from tests.kit.places import ROOT, TESTS
 if TYPE_CHECKING:
     from pathlib import Path
 
-FUSE_SECONDS = 300
+
+FUSE_SECONDS = 600
 
 
 def run(*command: str, folder: Path = ROOT, environment: dict[str, str] | None = None) -> str:
@@ -109,3 +110,38 @@ def test_a_release_has_the_changelogs_section_as_its_notes() -> None:
     )
     assert (wrong.returncode, wrong.stdout) == (1, "")
     assert "has another version than 9.9.9" in wrong.stderr
+
+
+# --- the public surface under a type checker, as its authors meet it
+
+
+def mypy(*arguments: str) -> str:
+    done = subprocess.run(
+        [sys.executable, "-m", "mypy", *arguments],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=FUSE_SECONDS,
+    )
+    return done.stdout + done.stderr
+
+
+def test_the_public_surface_has_the_types_that_its_authors_expect() -> None:
+    assert "Success" in (told := mypy("tests/kit/typed_surface.py")), told
+
+
+def test_every_change_is_checked_for_unknown_types() -> None:
+    # pyright is no package of the tests'; CI has it, and ends where it finds one type unknown.
+    asked = (ROOT / ".ci" / "run").read_text().splitlines()
+    (line,) = [line for line in asked if "--verifytypes" in line]
+    assert line.endswith("pyright --verifytypes lastword --ignoreexternal")
+    assert (ROOT / "src" / "lastword" / "py.typed").exists()
+
+
+def test_the_example_programs_pass_a_type_checker() -> None:
+    files = [str(file) for file in sorted((ROOT / "examples").glob("*.py"))]
+    assert len(files) >= 8
+    # The packages of model providers are not installed here.
+    told = mypy("--config-file=", "--check-untyped-defs", "--ignore-missing-imports", *files)
+    assert "Success" in told, told
