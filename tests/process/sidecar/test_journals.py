@@ -53,14 +53,14 @@ class Journalling(PlainAgent):
         time.sleep(0.01)
         if "TEXT" in os.environ:
             self.say(os.environ["TEXT"])
-        journal = open(path, "a")
+        self.journal = open(path, "a")  # and stays so
         for line in lines:
             # Ahead of what a slow machine reads late of the agent's other output.
             ahead = time.time() + 5
             now = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(ahead)) + ".999Z"
             local = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(ahead)) + ".999"
             line = line.replace("@AT@", now).replace("@LOCAL@", local)
-            print(line.replace("@PID@", str(os.getpid())), file=journal, flush=True)
+            print(line.replace("@PID@", str(os.getpid())), file=self.journal, flush=True)
         if "AT_ONCE" in os.environ:
             self.end_turn(prompt)
 
