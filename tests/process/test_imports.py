@@ -291,6 +291,20 @@ def test_a_command_without_its_extra_says_one_line(
     assert len(said.splitlines()) == 1
 
 
+_NO_SERVER = """
+import contextlib, io, sys
+sys.modules["uvicorn"] = None
+from lastword.cli import main
+with contextlib.redirect_stdout(io.StringIO()):
+    told = [main(["gateway", *words]) for words in (["token"], ["--help"], ["stop", "--help"])]
+print(told)
+"""
+
+
+def test_only_serving_needs_the_gateways_extra(printed: Printed) -> None:
+    assert printed(_NO_SERVER) == "[0, 0, 0]\n"
+
+
 def test_a_fleet_without_its_extra_says_one_line(said_without: SaidWithout) -> None:
     said = said_without(
         "nats", "from lastword.cli import main; sys.exit(main(['gateway', 'status', '--fleet']))"

@@ -17,6 +17,7 @@ from tests.kit.gateway.viewing import ViewerClient
 from tests.kit.json_glossary import problems_in
 from tests.kit.programs import run_program
 from tests.kit.recording import is_recorded
+from tests.kit.rows import every
 from tests.process.sidecar.conftest import Start, start
 
 if TYPE_CHECKING:
@@ -160,6 +161,16 @@ def test_a_wrong_projects_file_is_ignored_with_a_warning(
     assert rest == "it runs"
 
 
+def test_the_target_of_a_projects_symbolic_link_is_not_shown(desk: ConfigDesk) -> None:
+    secret = desk.home / "secret"
+    secret.write_text("the secret words")
+    desk.project.symlink_to(secret)
+    done = desk.run(*ECHO)
+    assert done.returncode == 7
+    assert "a symbolic link" in done.stderr
+    assert "secret words" not in done.stderr
+
+
 def test_a_users_rule_types_a_failing_turn_and_explain_names_it(
     start: Start, desk: ConfigDesk
 ) -> None:
@@ -254,6 +265,23 @@ def test_config_shows_each_value_and_no_secret(desk: ConfigDesk) -> None:
     assert max(map(len, page.stdout.splitlines())) <= 80 + len(str(desk.user))
     for done in (page, desk.run("config", "--json")):
         assert "hunter2" not in done.stdout
+        assert "4711" not in done.stdout
+
+
+@every(
+    "address",
+    [
+        *("ntfy://ntfy.sh/my-4711-topic", "https://ntfy.sh/my-4711-topic"),
+        *("https://h.example?x=4711", "https://me:4711@hook.example"),
+        "https://discord.example/api/webhooks/1/4711",
+    ],
+)
+def test_config_shows_where_notifications_go_without_the_topic(
+    desk: ConfigDesk, address: str
+) -> None:
+    desk.user.write_text(f"[run]\nnotify = '{address}'\n")
+    for done in (desk.run("config"), desk.run("config", "--json")):
+        assert address.partition("://")[0] + "://" in done.stdout
         assert "4711" not in done.stdout
 
 

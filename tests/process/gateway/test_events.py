@@ -139,6 +139,36 @@ def test_a_sessions_state_is_shown_while_it_runs_asks_and_fails_and_after_its_en
     assert api.json("/v1/stats")["gateway"]["sessions"] == {"ended": 1}
 
 
+@pytest.mark.processes
+def test_a_failed_session_shows_its_failure_and_a_killed_gateways_is_lost(serve: Serve) -> None:
+    gateway = serve("rate_limit")
+    api = ApiClient(gateway)
+    viewer, session = played(gateway)
+
+    def recorded() -> Any:
+        told = api.json("/v1/stats?days=3")
+        return told if told["now"] and told["now"]["by_type"] else None
+
+    with viewer:
+        # As `lastword stats` says.
+        told = until("the turn's end is recorded", recorded)
+        assert (told["days"], told["now"]["by_type"]) == (3, {"rate_limit": 1})
+        assert told["gateway"]["viewers"] == {"controllers": 1, "observers": 0}
+        view = api.json(f"/v1/sessions/{session}")["session"]
+        assert view["state"] == "failed"
+        failure = view["last_failure"]
+        assert (failure["type"], failure["retryable"]) == ("rate_limit", True)
+        assert failure["sentence"].endswith(".")
+        assert failure["seq"] == view["head"]
+    gateway.crash()
+    until(
+        "it is lost",
+        lambda: api.json(f"/v1/sessions/{session}")["session"]["state"] == "lost",
+    )
+    assert api.json("/v1/sessions")["sessions"][0]["last_failure"] == failure
+    assert "error" in [event["kind"] for event in api.events(session)]
+
+
 def test_a_cursor_is_refused_or_reset_and_never_mistaken_for_another(
     told: tuple[Gateway, str],
 ) -> None:

@@ -20,6 +20,7 @@ from tests.kit.gateway.serving import agent, is_running, until
 from tests.kit.gateway.viewing import TYPED, ViewerClient, attached, failure_of, opened
 from tests.kit.log_web import LogWeb
 from tests.kit.recording import is_recorded, problems_in
+from tests.process.gateway.test_quality import Metrics
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -167,6 +168,21 @@ def test_disabling_the_record_disables_that_of_the_holders_too(serve: Serve) -> 
     assert not is_recorded(gateway.state)
 
 
+def test_two_sessions_with_the_same_id_are_found_by_the_gateways_names(serve: Serve) -> None:
+    gateway = serve(ASKS)
+    with ViewerClient(gateway, capabilities=TYPED) as viewer:
+        names = [viewer.new(gateway.root) for _ in range(2)]
+        for name in names:
+            viewer.frames.clear()
+            answered(viewer, name)
+            until("its turn is recorded", lambda name=name: "answer" in kinds(gateway, name))
+    logs = [json.loads(lastword(gateway, "log", name, "--json")) for name in names]
+    assert [each["session_id"] for each in logs] == [names[0]] * 2
+    assert [each["gateway_session_id"] for each in logs] == [None, names[1]]
+    assert logs[0]["runs"][0]["run"]["run_id"] != logs[1]["runs"][0]["run"]["run_id"]
+    assert f"session {names[1]} (the agent's {names[0]})" in lastword(gateway, "log", names[1])
+
+
 @pytest.mark.processes
 @pytest.mark.real_start
 def test_a_projects_own_modules_are_not_imported_by_the_gateway(
@@ -183,6 +199,46 @@ def test_a_projects_own_modules_are_not_imported_by_the_gateway(
     with opened(gateway, capabilities=TYPED) as (viewer, session):
         assert "result" in viewer.turn(session)
         until("it is recorded", lambda: {"viewer_came", "answer"} <= {*kinds(gateway, session)})
+
+
+FLOODS: dict[str, Any] = {
+    "turns": [
+        [
+            {"repeat": {"times": 1200, "steps": [{"fill": 12_000}, {"fill": 12_001}]}},
+            {"result": "end_turn"},
+        ],
+    ]
+}
+"""Some 29 MB: more than the buffers between an agent and a viewer that does not read, whose own
+is small."""
+
+
+def test_a_viewer_that_falls_out_of_the_log_is_recorded_and_notified_once(
+    serve: Serve,
+) -> None:
+    gateway = serve(FLOODS, "--log-limit", "8MiB")
+    shows = TYPED | {"session": {"notices": {}}}
+    with opened(gateway, capabilities=shows, replay=True, receive_bytes=64 * 1024) as (
+        viewer,
+        session,
+    ):
+        prompt = viewer.prompt(session)
+        until("it lags", lambda: "viewer_lags" in kinds(gateway, session))
+        until("the agent has said all", lambda: not gateway.session(session)["turn"])
+        viewer.answer(prompt)
+        frames = viewer.frames
+        (notice,) = viewer.updates("notice")
+        assert notice["severity"] == "info"
+        assert "None is lost." in notice["title"]
+        at = next(index for index, frame in enumerate(frames) if "None is lost." in str(frame))
+        assert at < len(frames) - 2  # before it has caught up
+        until("it has caught up", lambda: "viewer_caught_up" in kinds(gateway, session))
+    facts = {entry["kind"]: entry["facts"] for entry in entries(gateway, session)}
+    lag, gap = facts["viewer_lags"], facts["gap_told"]
+    assert lag["bytes"] > 2 * 1024 * 1024
+    assert lag["entries"] > 100
+    assert 0 < gap["first"] <= gap["last"] < 2200
+    assert kinds(gateway, session).count("viewer_lags") == 1
 
 
 @pytest.mark.processes
@@ -261,3 +317,27 @@ def test_a_turn_has_the_records_number_and_both_pages_are_in_order_of_time(
     served = [event["at_epoch_ms"] for event in found]
     assert served == sorted(served)
     assert set(exported) <= set(served)  # the viewer's leaving may have been written since
+
+
+def test_a_closed_tab_has_one_name_in_the_log_the_api_and_the_metrics(serve: Serve) -> None:
+    gateway = serve(TURNS)
+    with opened(gateway, capabilities=TYPED) as (viewer, session):
+        viewer.turn(session)
+        viewer.leave(1001)
+
+    def left(found: list[dict[str, Any]]) -> list[tuple[int, str]]:
+        return [
+            (each["facts"]["code"], each["facts"]["cause"])
+            for each in found
+            if each["kind"] == "viewer_left"
+        ]
+
+    until("it has left", lambda: left(ApiClient(gateway).events(session)) == [(1001, "tab_closed")])
+    until("it is recorded", lambda: left(entries(gateway, session)) == [(1001, "tab_closed")])
+    (run,) = runs(gateway, session)  # of the link and of its holder
+    assert run["run"]["door"] == "gateway"
+    page = " ".join(lastword(gateway, "log", session).split())
+    assert "its tab or program was closed (1001)" in page
+    ended = {"cause": "tab_closed"}
+    until("it is counted", lambda: Metrics(gateway)("connections_ended_total", **ended) == 1)
+    assert Metrics(gateway)("connections_ended_total", cause="front_stops") == 0

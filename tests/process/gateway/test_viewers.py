@@ -7,7 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from lastword.gateway.viewing.reader import Role
+from lastword.gateway.viewing.render import EXPIRED
+from tests.kit.client import NOTICES
 from tests.kit.gateway.agents import noting
+from tests.kit.gateway.serving import until
 from tests.kit.gateway.viewing import (
     TYPED,
     ViewerClient,
@@ -77,6 +81,15 @@ def test_the_first_answer_of_two_controllers_counts_and_the_other_question_is_wi
         assert not any(map(is_withdrawal, second.frames))
 
 
+def test_an_unattended_question_is_rejected_with_unattended_reject(serve: Serve) -> None:
+    gateway = serve("permission", "--unattended", "reject")
+    with opened(gateway) as (asker, session):
+        asker.prompt(session)
+        asker.question()
+    until("the turn ends", lambda: not gateway.session(session)["turn"])
+    assert gateway.session(session)["questions"] == 0
+
+
 def test_the_same_viewer_elsewhere_replaces_the_older_socket(healthy: Gateway) -> None:
     older = ViewerClient(healthy, replay=True)
     session = older.new(healthy.root)
@@ -100,6 +113,34 @@ def test_a_viewer_that_asked_for_lines_gets_many_frames_in_a_message(serve: Serv
         assert len(told[0]) == 300
         assert plain.messages == len(plain.frames)
         assert lines.messages < len(lines.frames) / 10
+
+
+def test_an_unanswered_question_times_out_and_each_viewer_sees_it(serve: Serve) -> None:
+    gateway = serve("two_questions", "--ask-reminder", "500ms", "--ask-timeout", "5s")
+    with (
+        ViewerClient(gateway, replay=True) as first,
+        ViewerClient(gateway, capabilities=NOTICES) as second,
+        ViewerClient(gateway, token=gateway.token(role=Role.OBSERVER)) as observer,
+    ):
+        session = first.new(gateway.root)
+        second.load(session, gateway.root)
+        observer.load(session, gateway.root)
+        assert has_ended_well(first.turn(session))
+        assert "".join(first.said) == "Run the tests: reject. Edit parser.py: reject. "
+        observer.find(lambda frame: "Edit parser.py: reject" in str(frame))
+        second.find(lambda frame: "Edit parser.py: reject" in str(frame))
+        for viewer in (first, second):
+            (asked, other) = filter(is_question, viewer.frames)
+            gone = list(filter(is_withdrawal, viewer.frames))
+            assert [f["params"]["requestId"] for f in gone] == [asked["id"], other["id"]]
+            how = [frame["params"]["_meta"]["lastword"]["how"] for frame in gone]
+            assert how == ["timed_out", "timed_out"]
+        titles = [notice["title"] for notice in second.updates("notice")]
+        assert titles[0].startswith("The agent is waiting for your answer: Run the tests. Without")
+        assert titles[-1] == EXPIRED
+        thoughts = [each["content"]["text"] for each in observer.updates("agent_thought_chunk")]
+        assert thoughts == [f"{title}\n\n" for title in titles]
+        assert not any(map(is_question, observer.frames))
 
 
 def test_an_agents_activity_after_its_answer_is_shown_to_each_viewer(healthy: Gateway) -> None:

@@ -376,6 +376,39 @@ def held_up(outbox: Outbox) -> Iterator[None]:
         other.execute("ROLLBACK")
 
 
+@every("answered", [OK, answer(400)])
+def test_no_other_sender_sends_until_an_outcome_is_stored(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, answered: bytes
+) -> None:
+    outbox = Outbox(str(tmp_path))
+    monkeypatch.setattr(store, "BUSY_SECONDS", 0.05)
+    monkeypatch.setattr(sender, "NOTE_SECONDS", 0.05)
+    answers, goes_on = threading.Event(), threading.Event()
+
+    def slowly(connection: socket.socket) -> None:
+        answers.set()
+        goes_on.wait(FUSE_SECONDS)
+        connection.sendall(answered)
+
+    with Collector(slowly, OK) as collector:
+        target = a_target(collector.url)
+        outbox.add([a_report()], target)
+        sending = threading.Thread(target=send, args=(outbox, target))
+        sending.start()
+        assert answers.wait(FUSE_SECONDS)
+        with held_up(outbox):
+            goes_on.set()
+            for _ in range(10):
+                with Outbox(outbox.folder).as_sender(target) as is_ours:
+                    assert not is_ours
+                time.sleep(0.05)
+        sending.join(FUSE_SECONDS)
+        send(Outbox(outbox.folder), target)
+        assert len(collector.came) == 1
+    counts = outbox.status().counts
+    assert (counts["sent"], counts["refused"]) == ((1, 0) if answered is OK else (0, 1))
+
+
 def test_the_end_does_not_wait_forever_to_store_an_outcome(
     outbox: Outbox, monkeypatch: pytest.MonkeyPatch
 ) -> None:
