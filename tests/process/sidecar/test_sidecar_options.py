@@ -69,6 +69,27 @@ def test_a_persistent_failure_has_its_number_of_attempts_and_one_without_the_opt
     assert (payload["retry_safety"], payload.get("attempts")) == ("auto", None)
 
 
+def test_a_turn_that_wrote_a_file_is_not_sent_again_after_a_failed_call(
+    start: Start, tmp_path: Path
+) -> None:
+    def writes(**session: str) -> list[dict[str, Any]]:
+        params = {"path": "/tmp/x", "content": "x"} | session
+        ask = {"method": "fs/write_text_file", "params": params}
+        return [{"ask": ask}, {"fail": {"http": 429, "message": "Rate limited"}}]
+
+    turns = writes(), writes(sessionId="of a sub-agent")
+    client = start.script(tmp_path, *turns, options=["--retry=2"])
+    client.open(**RETRY)
+    for _ in turns:
+        since = len(client.frames)
+        prompt = client.prompt("hello")
+        asked = client.expect_method("fs/write_text_file", since=since)
+        client.send(id=asked["id"], result={})
+        payload = client.end_of(prompt, since).error
+        assert (payload["retry_safety"], payload["phase"]) == ("ask", "after_tool")
+        assert "attempts" not in payload
+
+
 # --- --continue-at-reset
 
 
