@@ -112,13 +112,6 @@ class Desk(Editor):
         )
 
 
-def summary_of(state: Path) -> str:
-    """The summary of the session that last had a turn, as `lastword export -o -` prints it."""
-    done = lastword("export", "--last", "-o", "-", state=state)
-    assert done.returncode == 0, done.stderr
-    return done.stdout
-
-
 def members(state: Path, folder: Path) -> dict[str, str]:
     """The members of the same session's export, as texts."""
     file = folder / "export.zip"
