@@ -129,7 +129,7 @@ def write_whole(path: str, data: bytes, *, mode: int = 0o600, create: bool = Fal
     Raises:
         OSError: It cannot be written; what was there is unchanged.
     """
-    draft, is_kept = f"{path}.{os.urandom(8).hex()}", False
+    draft, exists = f"{path}.{os.urandom(8).hex()}", False
     fd = os.open(draft, os.O_WRONLY | os.O_EXCL | CREATE, mode)
     try:
         with open(fd, "wb") as file:
@@ -139,8 +139,8 @@ def write_whole(path: str, data: bytes, *, mode: int = 0o600, create: bool = Fal
         if create:
             with contextlib.suppress(OSError):  # it is there, or its disk has no links
                 os.link(draft, path)  # unlike a rename, it never replaces another's file
-            is_kept = os.path.lexists(path)
-        if not is_kept:
+            exists = os.path.lexists(path)
+        if not exists:
             os.replace(draft, path)
     finally:
         with contextlib.suppress(FileNotFoundError):  # renamed

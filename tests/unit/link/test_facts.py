@@ -16,6 +16,7 @@ from tests.kit.wire import (
     Wire,
     chunk,
     error,
+    failure,
     greeted,
     prompt,
     prompted,
@@ -71,6 +72,13 @@ def test_a_tool_of_unknown_effect_counts_as_one_with_side_effects(
     kind: str | None, unsafe: bool
 ) -> None:
     assert _facts(_tool(kind, "in_progress"))[0].unsafe_tool is unsafe
+
+
+@every("method", ("fs/write_text_file", "terminal/create"))
+def test_what_is_changed_through_the_client_counts_as_a_tool_with_side_effects(method: str) -> None:
+    wire = prompted().agent(request(9, method, sessionId="s")).client(reply(9))
+    payload = failure(wire.agent(error(message="429")))
+    assert (payload["phase"], payload["retry_safety"]) == ("after_tool", "ask")
 
 
 def test_a_later_update_of_a_tool_keeps_the_kind_that_it_began_with() -> None:
