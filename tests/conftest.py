@@ -125,7 +125,7 @@ def pytest_collection_finish() -> None:
 
 
 STARTED = pytest.StashKey[int]()
-MOST_STARTS = 1_160
+MOST_STARTS = 1100
 """Of the tests without software of others: nearly all of what a process test costs is its start."""
 
 
