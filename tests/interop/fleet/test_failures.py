@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import re
+import shutil
 import signal
 import sqlite3
 import sys
@@ -12,6 +14,7 @@ import time
 from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
+import nats
 import pytest
 from websockets.exceptions import WebSocketException
 
@@ -21,10 +24,12 @@ from tests.interop.fleet.playing import listed
 from tests.kit.fleet.nodes import Fleet
 from tests.kit.fleet.partition import Partition
 from tests.kit.gateway import serving
+from tests.kit.gateway.agents import prompts_in
 from tests.kit.gateway.api import ApiClient
-from tests.kit.gateway.editor import counting
+from tests.kit.gateway.editor import connected, counting
 from tests.kit.gateway.serving import is_running, until
-from tests.kit.gateway.viewing import ViewerClient
+from tests.kit.gateway.viewing import TYPED, ViewerClient
+from tests.kit.patience import FUSE_SECONDS
 from tests.kit.recording import stored
 
 if TYPE_CHECKING:
@@ -121,6 +126,27 @@ def viewing(node: Node, session: str) -> ViewerClient:
     return found
 
 
+def epochs(frames: list[dict[str, Any]]) -> Iterator[str]:
+    for frame in frames:
+        text = json.dumps(frame)
+        yield from re.findall(r'"epoch": "(\w+)"', text)
+
+
+def test_a_session_of_a_gateway_that_was_killed_and_started_again_stays_on_its_node(
+    fleet: Fleet,
+) -> None:
+    one, two = fleet.start("b1"), fleet.start("b2")
+    with ViewerClient(one) as viewer:
+        session = in_turn(viewer, one.root)
+        one.crash()
+        with viewing(two, session) as other:
+            other.find(is_life("restored"))
+            assert failure_in(other.find(is_end)) == ("agent_crash", "holder_died")
+            answer = other.answer(other.prompt(session, "2 1"))
+            assert answer["result"] == {"stopReason": "end_turn"}
+    assert holder_of(one, session)["agent_pid"]
+
+
 def test_a_node_that_dies_is_reported_and_its_conversation_stays_readable(fleet: Fleet) -> None:
     one, two, three = (fleet.start(name) for name in ("c1", "c2", "c3"))
     with ViewerClient(one) as viewer:
@@ -144,6 +170,66 @@ def test_a_node_that_dies_is_reported_and_its_conversation_stays_readable(fleet:
         "it is listed so",
         lambda: (listed(three, session)["last_failure"] or {}).get("reason") == "context_lost",
     )
+
+
+def test_a_node_that_is_stopped_ends_its_turns_itself_and_leaves_the_list(fleet: Fleet) -> None:
+    one, two = fleet.start("m1"), fleet.start("m2")
+    with ViewerClient(one) as viewer:
+        session = in_turn(viewer, one.root)
+        one.front.terminate()
+        one.front.wait(FUSE_SECONDS)
+    until("the turn has ended", lambda: ApiClient(two).events(session, kinds="answer,error"))
+    nodes = json.loads(two.tell("status", "--fleet", "--json").stdout)["fleet"]["nodes"]
+    assert one.name not in {each["node"] for each in nodes}
+    until("it has left the session", lambda: listed(two, session)["state"] == "lost")
+    (error,) = ApiClient(two).events(session, kinds="error")
+    assert (error["facts"]["type"], error["facts"]["reason"]) == ("agent_crash", "holder_died")
+    assert not [each for each in two.holders() if each["sessions"]]
+
+
+def test_an_editor_at_another_front_learns_how_its_turn_ended_with_the_node(fleet: Fleet) -> None:
+    one, two = fleet.start("q1"), fleet.start("q2")
+    with ViewerClient(one) as viewer:
+        session = viewer.new(one.root)
+
+    async def play() -> None:
+        async with connected(two.url, two.token(), "--session", session, hasty=True) as editor:
+            await editor.begin(one.root, TYPED)
+            prompted = editor.prompt(session, ENDLESS)
+            await editor.wait_for(lambda each: each.words())
+            # As if its machine were gone, of which the servers learn nothing.
+            os.kill(one.front.pid, signal.SIGSTOP)
+            assert failure_in(await editor.answer(prompted)) == LOST
+            again = await editor.answer(editor.prompt(session, "2 1"))
+            assert failure_in(again) == ("agent_crash", "context_lost")
+
+    try:
+        asyncio.run(play())
+    finally:
+        os.kill(one.front.pid, signal.SIGCONT)
+
+
+@pytest.mark.matrix
+def test_a_turn_that_waits_for_a_limit_continues_at_another_node(
+    fleet: Fleet, tmp_path: Path
+) -> None:
+    shared, prompts = tmp_path / "files", tmp_path / "prompts"
+    shared.mkdir()
+    limited = [sys.executable, "-m", "tests.kit.gateway.agents", "limited", str(prompts), "1", "12"]
+    goes_on = ("--continue-at-reset", "--continue-with", "Go on.", "--workspace-id", "limited")
+    one = fleet.start("n1", *goes_on, command=limited, root=shared)
+    with ViewerClient(one, replay=True) as viewer:
+        session = viewer.new(shared)
+        two = fleet.start("n2", *goes_on, command=limited, root=shared)
+        viewer.prompt(session)
+        viewer.find(is_life("limit_wait"))
+        one.kill()
+    until("it has gone on", lambda: len(prompts_in(prompts)) == 2)
+    assert [each["text"] for each in prompts_in(prompts)] == ["go", "Go on."]
+    with viewing(two, session) as other:
+        other.find(is_word("Done."))
+        answer = other.answer(other.prompt(session, "next"))
+        assert answer["result"] == {"stopReason": "end_turn"}
 
 
 def test_an_owner_that_was_stopped_for_longer_than_its_lease_shows_and_does_nothing_more(
@@ -202,6 +288,22 @@ def test_a_session_that_the_fleet_cannot_store_is_refused_in_time_and_typed(
             until("that is said", lambda: "connected to the fleet again" in one.stderr())
 
 
+@pytest.mark.matrix
+def test_a_node_that_is_reloaded_while_no_server_answers_ends_its_agents(
+    fleet: Fleet, cluster: Cluster
+) -> None:
+    with Partition(*cluster.ports) as way:
+        one = fleet.start("s1", servers=way.option)
+        with ViewerClient(one) as viewer:
+            session = viewer.new(one.root)
+        agent = holder_of(one, session)["agent_pid"]
+        way.cut()
+        one.reload()
+        until("its agent has ended", lambda: not is_running(agent))
+        assert ApiClient(one).ask("/healthz").status == 200
+        way.reset()
+
+
 def test_an_owner_that_is_cut_off_says_so_and_shows_all_once_it_is_back(
     fleet: Fleet, cluster: Cluster
 ) -> None:
@@ -248,6 +350,27 @@ def test_an_owner_that_is_cut_off_ends_its_agent_before_another_node_has_the_sam
         way.reset()
 
 
+def test_an_outage_that_is_longer_than_a_lease_costs_no_session(
+    fleet: Fleet, cluster: Cluster
+) -> None:
+    one, two = fleet.start("o1"), fleet.start("o2")
+    with ViewerClient(one) as viewer:
+        session = viewer.new(one.root)
+        prompt = viewer.prompt(session, "500 20")
+        viewer.find(is_word("1.5"))
+        before = holder_of(one, session)["agent_pid"]
+        for server in cluster.servers:
+            server.stop()
+        time.sleep(LEASE_SECONDS / 2)  # more than these leases; the servers end them by their clock
+        for server in cluster.servers:
+            server.resume()
+        assert viewer.answer(prompt)["result"] == {"stopReason": "end_turn"}
+        assert counted(viewer.frames, 1) == [*range(500)]
+        until("its owner is known again", lambda: listed(two, session).get("state") == "idle")
+        until("both nodes are", lambda: "fleet_nodes 2" in metrics_of(two))
+    assert holder_of(one, session)["agent_pid"] == before
+
+
 def test_a_node_set_to_work_alone_shows_what_the_fleet_lacks_and_reports_it(
     fleet: Fleet, cluster: Cluster
 ) -> None:
@@ -267,3 +390,65 @@ def test_a_node_set_to_work_alone_shows_what_the_fleet_lacks_and_reports_it(
             two = fleet.start("l2")  # which would have taken the session over
             with viewing(two, session) as other:
                 assert counted(other.frames, 1) == [*range(400)]
+
+
+def stream_of(session: str) -> str:
+    """The stream that a session's log is replicated to."""
+    return f"LW{int(wire.name_of(session), 16) % 16}"
+
+
+async def _asked(cluster: Cluster, subject: str, request: dict[str, Any]) -> dict[str, Any]:
+    connection = await nats.connect(servers=cluster.urls)
+    try:
+        reply = await connection.request(
+            subject, json.dumps(request).encode(), timeout=FUSE_SECONDS
+        )
+    finally:
+        await connection.close()
+    answer: dict[str, Any] = json.loads(reply.data)
+    assert "error" not in answer, answer
+    return answer
+
+
+def ask(cluster: Cluster, subject: str, **request: Any) -> dict[str, Any]:
+    return asyncio.run(_asked(cluster, f"$JS.API.{subject}", request))
+
+
+@pytest.mark.matrix
+def test_streams_deleted_under_running_nodes_are_created_again(
+    fleet: Fleet, cluster: Cluster
+) -> None:
+    one = fleet.start("r1")
+    with ViewerClient(one, replay=True) as viewer:
+        session = viewer.new(one.root)
+        viewer.answer(viewer.prompt(session, "3 1"))
+        for name in (stream_of(session), "KV_lw_nodes", "KV_lw_owners"):
+            ask(cluster, f"STREAM.DELETE.{name}")
+        assert viewer.answer(viewer.prompt(session, "3 1"))["result"]["stopReason"] == "end_turn"
+        assert counted(viewer.frames, 2) == [0, 1, 2]
+    two = fleet.start("r2")
+    with viewing(two, session) as other:
+        assert counted(other.frames, 2) == [0, 1, 2]
+
+
+def test_a_session_that_lost_all_copies_starts_a_new_log_and_reports_it(
+    fleet: Fleet, cluster: Cluster
+) -> None:
+    one = fleet.start("k1")
+    with ViewerClient(one, replay=True) as viewer:
+        session = viewer.new(one.root)
+        viewer.answer(viewer.prompt(session, "3 1"))
+        before = next(epochs(viewer.frames))
+    one.tell("stop", "--agents")
+    until("its holder has ended, and sends no more", lambda: not one.holders())
+    one.kill()
+    shutil.rmtree(one.state / "gateway" / "sessions", ignore_errors=True)
+    name = wire.name_of(session)
+    for kind in ("s", "p"):
+        ask(cluster, f"STREAM.PURGE.{stream_of(session)}", filter=f"lw.*.{kind}.{name}.>")
+    ask(cluster, f"STREAM.PURGE.{stream_of(session)}", filter=f"lw.*.p.{name}")
+    one.start()
+    with viewing(one, session) as back:
+        reset = back.find(is_life("log_reset"))
+        assert reset["params"]["facts"]["reason"] == "lost"
+        assert before not in [*epochs(back.frames)]

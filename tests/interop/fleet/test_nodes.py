@@ -2,18 +2,31 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
 import time
 from typing import TYPE_CHECKING
+
+import pytest
 
 from lastword.gateway.viewing.reader import Role
 from tests.interop.fleet.playing import answer_question, is_question, listed, refusal, says
 from tests.kit.gateway.api import ApiClient
+from tests.kit.gateway.editor import counting
 from tests.kit.gateway.serving import until
 from tests.kit.gateway.viewing import TYPED, ViewerClient
 from tests.kit.patience import patient
 
 if TYPE_CHECKING:
     from tests.kit.fleet.nodes import Fleet
+
+CHUNKS = 200
+LOUD = f"{CHUNKS} 0 pad=100000"
+"""A turn of 20 MB."""
+
+DEAF = 6
+ALLOWED_BYTES = 48 * 1024 * 1024
+"""How much a node's memory may grow with this many viewers that do not read and slow servers."""
 
 
 def test_a_session_continues_at_every_front_and_its_viewer_resumes_by_cursor(fleet: Fleet) -> None:
@@ -50,6 +63,29 @@ def test_a_session_continues_at_every_front_and_its_viewer_resumes_by_cursor(fle
             other.find(says("Again."))
             assert back.answer(prompt)["result"]["stopReason"] == "end_turn"
             assert min(back.seqs()) == last + 1
+
+
+@pytest.mark.matrix
+def test_viewers_at_another_node_that_do_not_read_hold_up_nobody_and_are_not_kept_in_memory(
+    fleet: Fleet,
+) -> None:
+    fleet.command = counting(os.devnull)
+    one, two = fleet.start("one"), fleet.start("two")
+    with ViewerClient(one) as own, ViewerClient(two) as reads, contextlib.ExitStack() as deaf:
+        session = own.new(one.root)
+        for viewer in (
+            reads,
+            *(deaf.enter_context(ViewerClient(two, receive_bytes=64 * 1024)) for _ in range(DEAF)),
+        ):
+            viewer.load(session, one.root)
+        before = [each.resident_bytes for each in fleet.nodes]
+        asked = own.prompt(session, LOUD)
+        reads.find(lambda _: len(reads.updates("agent_message_chunk")) == CHUNKS)
+        sizes = [each.resident_bytes for each in fleet.nodes]
+        grown = [size - earlier for size, earlier in zip(sizes, before, strict=True)]
+        assert max(grown) < ALLOWED_BYTES, grown
+        assert own.answer(asked)["result"]["stopReason"] == "end_turn"
+        assert len(own.updates("agent_message_chunk")) == CHUNKS
 
 
 def test_a_new_session_goes_once_to_the_node_that_has_its_folder(fleet: Fleet) -> None:
@@ -119,3 +155,17 @@ def test_every_front_shows_all_sessions_and_an_observer_there_starts_nothing(fle
         params = {"sessionId": session, "cwd": "/", "mcpServers": []}
         assert refusal(observer, "session/load", params)["reason"] == "observer"
     assert not one.holders() + two.holders()
+
+
+def test_a_link_to_the_page_works_once_at_whichever_front_and_its_cookie_at_all(
+    fleet: Fleet,
+) -> None:
+    one, two = fleet.start("one"), fleet.start("two")
+    link = one.link("", "--fleet-key-file", str(fleet.key))
+    path = link.partition(f":{one.port}")[2]
+    followed = ApiClient(two, "").ask(path)
+    assert followed.status == 303
+    assert ApiClient(one, "").ask(path).status == 401
+    cookie = followed.headers["set-cookie"].partition(";")[0]
+    for node in (one, two):
+        assert ApiClient(node, "").ask("/v1/sessions", Cookie=cookie).status == 200

@@ -14,9 +14,9 @@ from lastword.gateway.fleet.buckets import Bucket
 from lastword.gateway.fleet.errors import FleetError
 from lastword.gateway.fleet.key import REPLICAS, FleetKey
 from lastword.gateway.fleet.records import SESSIONS, Records, SessionRecord
-from lastword.gateway.fleet.replica import EMPTY, LogState, ReplicaBatch
-from lastword.gateway.fleet.replicated_log import open_new
-from lastword.gateway.fleet.replicator import Replicator
+from lastword.gateway.fleet.replica import BUCKET_ENTRIES, EMPTY, LogState, ReplicaBatch
+from lastword.gateway.fleet.replicated_log import open_claimed, open_new
+from lastword.gateway.fleet.replicator import Replicator, claim
 from lastword.gateway.fleet.services import forget_old
 from lastword.gateway.fleet.stream_messages import Subjects, batch_messages, signed
 from lastword.gateway.fleet.streams import Streams
@@ -25,7 +25,7 @@ from tests.kit.fleet.connected import KEY, connected
 from tests.kit.fleet.in_memory import Listening
 from tests.kit.fleet.in_memory import owner as owner_record
 from tests.kit.fleet.replica_rules import RULES, entries_of
-from tests.kit.gateway.entries_made import out
+from tests.kit.gateway.entries_made import ask, out
 from tests.kit.patience import fused
 
 if TYPE_CHECKING:
@@ -41,8 +41,8 @@ MEGABYTE = 1024 * 1024
 
 
 class Owner:
-    def __init__(self, broker: Broker, folder: Path, name: str = "a") -> None:
-        self.session = f"session-{secrets.token_hex(4)}"
+    def __init__(self, broker: Broker, folder: Path, name: str = "a", session: str = "") -> None:
+        self.session = session or f"session-{secrets.token_hex(4)}"
         self.store = Streams(broker, KEY.derived(REPLICAS))
         self.listening = Listening()
         self.path = str(folder / f"{name}.db")
@@ -57,6 +57,14 @@ class Owner:
         log = open_new(self.path, self.replicator)
         await self.settle()
         return log
+
+    async def take_over(self) -> ReplicatedLog:
+        inherited = await self.store.last(self.session)
+        claimed = await claim(self.store, self.session, inherited, self.name)
+        self.replicator = Replicator(
+            self.store, self.session, self.name, self.listening, claimed=(inherited, claimed)
+        )
+        return (await open_claimed(self.path, self.replicator, {})).log
 
     async def settle(self) -> None:
         await self.replicator.settled()
@@ -78,11 +86,14 @@ async def test_the_rules_for_every_store_hold(cluster: Cluster) -> None:
         await asyncio.gather(*map(keep, RULES))
 
 
+@pytest.mark.parametrize("megabytes", [3, pytest.param(65, marks=pytest.mark.matrix)])
 @fused
-async def test_an_entry_larger_than_any_message_is_one_entry(cluster: Cluster) -> None:
+async def test_an_entry_larger_than_any_message_is_one_entry(
+    cluster: Cluster, megabytes: int
+) -> None:
     async with connected(cluster.urls, replicas=3) as broker:
         store, session = Streams(broker, KEY.derived(REPLICAS)), f"large-{secrets.token_hex(4)}"
-        large = out(text=secrets.token_hex(3 * MEGABYTE // 2))
+        large = out(text=secrets.token_hex(megabytes * MEGABYTE // 2))
         end = await store.claim(session, EMPTY, "a")
         for first, entry in enumerate((out(), large, out()), 1):
             end = await store.publish(session, ReplicaBatch("e1", first, [entry]), end)
@@ -169,6 +180,27 @@ async def test_a_full_stream_is_a_stall_with_the_servers_reason_until_there_is_r
         await owner.settle()
         assert log.head == 8
         assert await owner.texts() == [out(text="x" * MEGABYTE).frame] * 8
+
+
+@fused
+async def test_trimming_a_log_trims_its_stream_and_it_can_still_be_taken_over(
+    cluster: Cluster, tmp_path: Path
+) -> None:
+    async with connected(cluster.urls, replicas=3) as broker:
+        owner = Owner(broker, tmp_path)
+        log = await owner.begin()
+        log.append([ask(7)])
+        for _ in range(3 * BUCKET_ENTRIES // 1024):
+            log.append([out()] * 1024)
+            await owner.settle()
+        assert log.trim(limit_bytes=1024 * out().size)
+        while (await owner.store.read(owner.session, 0, max_bytes=1))[0].first == 1:  # noqa: ASYNC110 - the servers have no event
+            await asyncio.sleep(0.01)
+        follower = Owner(broker, tmp_path, "b", owner.session)
+        followed = await follower.take_over()
+        assert BUCKET_ENTRIES <= followed.first <= log.first
+        assert followed.head == log.head
+        assert [seq for seq, _ in followed.pins_of("ask:")] == [1]
 
 
 @fused

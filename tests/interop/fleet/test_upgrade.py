@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
-from typing import TYPE_CHECKING
+import shutil
+from typing import TYPE_CHECKING, Any
+
+import pytest
 
 from lastword.gateway import wire
 from tests.kit.fleet.nodes import Fleet
 from tests.kit.fleet.servers import Cluster
 from tests.kit.gateway.editor import Editor, connected, counting
+from tests.kit.gateway.serving import agent
+from tests.kit.gateway.viewing import TYPED, ViewerClient
 from tests.kit.places import ROOT, SOURCE
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-    import pytest
 
 _SITE = """
 import msgspec
@@ -45,8 +49,16 @@ Records.encode = encode
 FOR_EVER = "1000000 10"
 """A prompt of the agent that counts: a word each 10 ms."""
 
+SINGLE = ("--fleet-replicas", "1")
+"""The options of nodes at one server, which starts sooner than three."""
+
 MORE = 20
 """So many words have come between two steps."""
+
+TALKS: dict[str, Any] = {
+    "turns": [[{"say": f"Turn {number}."}, {"result": "end_turn"}] for number in (1, 2, 3)],
+    "sessions": "resume",
+}
 
 
 async def grows(*editors: Editor) -> None:
@@ -103,3 +115,49 @@ def test_turns_continue_while_each_gateway_and_a_server_is_replaced(
                 await asyncio.gather(stops(first, in_older), stops(second, in_session))
 
         asyncio.run(play())
+
+
+@pytest.mark.matrix
+def test_servers_restored_from_an_older_copy_get_the_missing_entries_from_the_node(
+    tmp_path: Path,
+) -> None:
+    older, newest = tmp_path / "older", tmp_path / "newest"
+    scenario = tmp_path / "scenario.json"
+    scenario.write_text(json.dumps(TALKS), encoding="utf-8")
+    with (
+        Cluster(tmp_path / "servers", 1) as cluster,
+        Fleet(tmp_path, cluster, agent(str(scenario))) as fleet,
+    ):
+        (server,) = cluster.servers
+        one = fleet.start("one", *SINGLE)
+        with ViewerClient(one, capabilities=TYPED) as viewer:
+            session = viewer.new(one.root)
+
+            def turn() -> None:
+                answer = viewer.answer(viewer.prompt(session))
+                assert answer["result"]["stopReason"] == "end_turn"
+
+            turn()
+            server.terminate()
+            shutil.copytree(server.store, older)
+            cluster.restore()
+            turn()
+            server.kill()
+            shutil.rmtree(server.store)
+            shutil.copytree(older, server.store)
+            cluster.restore()
+            turn()
+        one.kill()
+        server.terminate()
+        shutil.copytree(server.store, newest)
+    elsewhere = Cluster(tmp_path / "elsewhere", 1)
+    shutil.copytree(newest, elsewhere.servers[0].store)
+    with (
+        elsewhere,
+        Fleet(tmp_path / "elsewhere", elsewhere, agent(str(scenario))) as fleet,
+        ViewerClient(fleet.start("other", *SINGLE), capabilities=TYPED) as reader,
+    ):
+        reader.load(session, one.root)
+        reader.find(lambda frame: "Turn 3." in str(frame))
+        said = [update["content"]["text"] for update in reader.updates("agent_message_chunk")]
+        assert said == ["Turn 1.", "Turn 2.", "Turn 3."]
