@@ -253,7 +253,8 @@ type Finding = Pick<Failure, "type"> & Partial<Failure>;
 
 function conclude(it: Evidence, nowMs: number): Failure {
   const said = it.texts.filter((each) => !/^(?:json-rpc )?internal error[ .:]*$/i.test(each));
-  const text = [...new Set(said.length ? said : it.texts)].join("\n");
+  const texts = [...new Set(said.length ? said : it.texts)];
+  const text = texts.join("\n");
   const folded = text.toLowerCase().replace(/\s+/g, " ");
   const reset = resetOf(it, folded) ?? 0;
   const wait =
@@ -271,7 +272,10 @@ function conclude(it: Evidence, nowMs: number): Failure {
     reason: finding.reason,
     retryable,
     origin: finding.origin,
-    detail: text || undefined,
+    // An SDK's sentence often quotes the body's.
+    detail:
+      texts.filter((one) => !texts.some((all) => all !== one && all.includes(one))).join("\n") ||
+      undefined,
     retryAfterSeconds: wait,
     resetAtEpochMs: reset > nowMs ? reset : undefined,
     httpStatus: it.status,
