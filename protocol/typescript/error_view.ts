@@ -33,7 +33,7 @@ export interface ErrorView {
 
 export const TITLES: Record<ErrorType, string> = {
   rate_limit: "Rate limited",
-  budget: "Usage limit reached",
+  budget: "Budget used up",
   provider_unavailable: "Model provider unavailable",
   context_overflow: "Conversation too long",
   auth: "Login needed",

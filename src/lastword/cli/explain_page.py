@@ -30,13 +30,13 @@ from lastword.core.classify.writers import is_others, records
 from lastword.core.failure import wording
 from lastword.core.failure.phrases import plain_duration, plain_moment
 from lastword.core.failure.sentences import (
-    ADVICE,
     BASES,
-    ORIGINS,
     RULES,
+    advice_of,
     as_phrase,
     exit_words,
     retry_words,
+    whose_fault,
 )
 from lastword.core.failure.taxonomy import (
     AgentError,
@@ -327,6 +327,8 @@ class Explanation(msgspec.Struct, frozen=True):
     proofs: list[Proof]
     now: datetime
     of_others: bool = False
+    of_turn: bool = False
+    """Whether it is known what the turn had done."""
 
     def as_json(self) -> dict[str, Any]:
         """Return the error's fields and the evidence that decided."""
@@ -359,7 +361,8 @@ def explain(case: Case) -> Explanation:
         for where, text, row, means in matched
     ]
     rule = _line(redact(case.verdict.rule), 200)
-    return Explanation(error, case.form, rule, proofs, now, case.of_others)
+    of_turn = case.facts is not None or case.retry_safety is not None
+    return Explanation(error, case.form, rule, proofs, now, case.of_others, of_turn)
 
 
 def _line(text: str, limit: int) -> str:
@@ -375,22 +378,21 @@ def shown(explanation: Explanation, *, columns: int = MAX_COLUMNS, colours: bool
     page.line(error.message)
     page.line()
     _row(page, "retry", _retry(explanation), "green" if error.retryable else "red")
-    waits = error.retry_after_seconds or error.reset_at_epoch_ms
     if error.type is ErrorType.UNKNOWN:
         safe = "not known, so nothing is sent again by itself"
-    elif waits and error.retry_safety is RetrySafety.NEVER:
-        safe = "not by itself, and not before then"
+    elif error.retryable and not explanation.of_turn:
+        safe = "not known: that depends on what the turn had done"
     else:
-        safe = retry_words({"retry_safety": error.retry_safety or RetrySafety.ASK})
+        safe = retry_words(error.payload())
     _row(page, "safe", safe)
-    whose = ORIGINS[error.origin] if error.origin else "not known"
+    whose = whose_fault(error.payload()) or "not known"
     if explanation.of_others:
         whose = "another program's, where it stands on stderr or in a log"
     elif error.type is ErrorType.UNKNOWN:
         is_tools = error.reason == "tool_server"
         whose = "a tool server's, not the model provider's" if is_tools else "not known"
     _row(page, "whose fault", whose)
-    _row(page, "what to do", as_phrase(ADVICE[error.action]) if error.action else "")
+    _row(page, "what to do", as_phrase(advice_of(error.payload())))
     _row(page, "more exactly", (error.reason or "").replace("_", " "))
     _row(page, "source", _source_of(error))
     page.line()

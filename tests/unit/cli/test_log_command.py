@@ -54,8 +54,8 @@ def test_failures_are_listed_alone_the_newest_first(state: Path) -> None:
     book.note(Kind.ERROR, type="auth", method="session/new", reason="login_required")
     write(state, book, a_run("01AUTH"))
     done = lastword("log", "--errors", state=state)
-    kinds = re.findall(r"\d\d:\d\d  (\w+ \w+)", done.stdout)
-    assert kinds == ["login refused", "usage limit"]
+    kinds = re.findall(r"\d\d:\d\d  ([\w ]+)", done.stdout)
+    assert kinds == ["login refused", "budget used up"]
     assert "session/new" in done.stdout
     assert INCIDENT in done.stdout
     told = json.loads(lastword("log", "--errors", "--json", state=state).stdout)

@@ -42,7 +42,7 @@ def test_every_word_of_a_closed_set_has_a_unique_text_that_fits_where_it_is_show
 
 
 def test_an_unknown_word_is_shown_as_it_stands() -> None:
-    assert plain("budget", TYPES) == "usage limit"
+    assert plain("budget", TYPES) == "budget used up"
     assert (plain("a_new_type", TYPES), plain(3)) == ("a new type", "3")
 
 
@@ -64,7 +64,16 @@ def test_an_unknown_word_is_shown_as_it_stands() -> None:
             {"retry_safety": "ask", "phase": "before_output"},
             "only if the user agrees, because a tool may have run",
         ),
-        ({"retry_safety": "never"}, "no, the same prompt would fail again"),
+        ({"retry_safety": "never", "type": "auth"}, "no, the same prompt would fail again"),
+        (
+            {"retry_safety": "never", "type": "rate_limit", "retry_after_seconds": 5400},
+            "not by itself, and not before the wait is over",
+        ),
+        (
+            {"retry_safety": "never", "type": "budget", "reset_at_epoch_ms": 1_790_000_000_000},
+            "not by itself, and not before the wait is over",
+        ),
+        ({"retry_safety": "never"}, "not by itself: whether it would help is not known"),
         ({}, ""),
     ],
 )

@@ -244,7 +244,7 @@ SAID: list[Any] = [
         "lastword was told to stop, and the turn was cancelled",
     ),
     (unavailable(phase="startup"), "while the agent was starting"),
-    (unavailable(phase="before_request"), "there was no agent that could have"),
+    (unavailable(phase="before_request"), "lastword answered for the agent."),
     (unavailable(by="agent"), "The agent itself reported this to the client."),
     (unavailable(reason="silent_success"), "The agent called it a success"),
     (unavailable(origin="client"), "The fault is the client's."),

@@ -10,7 +10,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from lastword.core.failure import data
-from lastword.core.failure.phrases import plain_duration, short_duration
+from lastword.core.failure.phrases import plain_duration, plain_moment, short_duration
 from lastword.core.failure.taxonomy import (
     DEFAULTS,
     Action,
@@ -132,13 +132,30 @@ def sentence_of(facts: Mapping[str, Any]) -> str:
     return own_sentence(type_of(facts), Action(word) if word in ADVICE else None, reason)
 
 
+def _earliest(facts: Mapping[str, Any]) -> str:
+    """Return the earliest moment at which a retry may help; empty if that is unknown."""
+    wait, reset = facts.get("retry_after_seconds"), facts.get("reset_at_epoch_ms")
+    if isinstance(wait, int) and wait > 0:
+        return f"{plain_duration(wait)} after the failure"
+    return plain_moment(reset).removeprefix("after ") if isinstance(reset, int) else ""
+
+
 def advice_of(facts: Mapping[str, Any]) -> str:
     """Return what to do about a recorded failure, however old the record is."""
-    wait, action = facts.get("retry_after_seconds"), str(facts.get("action"))
-    if isinstance(wait, int) and wait > 0 and facts.get("retryable") is True:
-        return f"Try again no sooner than {plain_duration(wait)} after the failure."
+    action, earliest = str(facts.get("action")), _earliest(facts)
+    if earliest and (facts.get("retryable") is True or action == Action.WAIT):
+        return f"Try again no sooner than {earliest}."
     by_reason = _by_reason(type_of(facts), str(facts.get("reason")))
     return by_reason or (ADVICE[Action(action)] if action in ADVICE else "")
+
+
+def whose_fault(facts: Mapping[str, Any]) -> str:
+    """Return whose fault a failure was; empty if its origin is unknown."""
+    origin = str(facts.get("origin"))
+    whose = ORIGINS.get(origin, "")
+    # What does not pass by itself may lie in what the provider was asked for.
+    is_lasting = origin == Origin.PROVIDER and not DEFAULTS[type_of(facts)].retryable
+    return f"{whose}, or the request's" if is_lasting else whose
 
 
 def as_phrase(sentence: str) -> str:
@@ -159,7 +176,13 @@ def retry_words(facts: Mapping[str, Any]) -> str:
     if safety == RetrySafety.ASK:
         ran = "had run" if facts.get("phase") in _TOOL_PHASES else "may have run"
         return f"only if the user agrees, because a tool {ran}"
-    return "no, the same prompt would fail again" if safety == RetrySafety.NEVER else ""
+    if safety != RetrySafety.NEVER:
+        return ""
+    if _earliest(facts):
+        return "not by itself, and not before the wait is over"
+    if type_of(facts) is ErrorType.UNKNOWN:
+        return "not by itself: whether it would help is not known"
+    return "no, the same prompt would fail again"
 
 
 # --- exit statuses --------------------------------------------------------------------------------

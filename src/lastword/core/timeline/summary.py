@@ -15,7 +15,6 @@ from lastword.core.failure.members import MEMBERS
 from lastword.core.failure.phrases import counted, plain, plain_duration, times
 from lastword.core.failure.sentences import (
     CANCELLED_BY,
-    ORIGINS,
     PHASES,
     SAFETY,
     STALL_FAULTS,
@@ -25,6 +24,7 @@ from lastword.core.failure.sentences import (
     retry_words,
     type_of,
     what_of,
+    whose_fault,
 )
 from lastword.core.failure.taxonomy import DEFAULTS, ErrorType, Origin, Phase, RetrySafety
 from lastword.core.protocol.acp import number_of
@@ -223,7 +223,7 @@ def _who_ended(story: TurnHistory) -> str:
     if str(error.get("reason")) == "silent_success":
         return "The agent called it a success; lastword did not let that pass."
     if error.get("phase") == "before_request":
-        return "lastword answered: there was no agent that could have."
+        return "lastword answered for the agent."
     return "The agent ended the turn with this error."
 
 
@@ -240,8 +240,8 @@ def fault_of(error: Mapping[str, object]) -> str:
         return ""  # an unrecognised failure is blamed on nobody
     if error.get("reason") == "spend_limit":
         return ""
-    origin = str(error.get("origin") or DEFAULTS[type_of(error)].origin)
-    return f"The fault is {ORIGINS[origin]}." if origin in ORIGINS else ""
+    whose = whose_fault({"origin": DEFAULTS[type_of(error)].origin, **error})
+    return f"The fault is {whose}." if whose else ""
 
 
 def _safety(story: TurnHistory, safety: str) -> str:
@@ -251,6 +251,8 @@ def _safety(story: TurnHistory, safety: str) -> str:
     if safety == RetrySafety.AUTO and story.progress_at is not None:
         what = "answer" if _shown_is_no_answer(story) else "text"
         return f"Sending the prompt again is safe: no {what} and no tool call had come."
+    if safety == RetrySafety.NEVER and not retry_words(story.error or {}).startswith("no,"):
+        return ""  # it may help, at another time or for all that is known
     return SAFETY.get(safety, "")
 
 
@@ -349,9 +351,10 @@ def _facts(story: TurnHistory, outcome: Outcome) -> list[tuple[str, str]]:
     error = story.error or {}
     if error:
         facts.append(("Failure", plain(type_of(error), TYPES)))
-    for label, key, names in (("When", "phase", PHASES), ("Fault", "origin", ORIGINS)):
-        if error.get(key):
-            facts.append((label, plain(error[key], names)))
+    if error.get("phase"):
+        facts.append(("When", plain(error["phase"], PHASES)))
+    if error.get("origin"):
+        facts.append(("Fault", whose_fault(error) or plain(error["origin"])))
     retry = retry_words(error)
     if retry:
         facts.append(("Retry", retry))

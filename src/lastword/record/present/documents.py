@@ -187,7 +187,6 @@ _TABLES = PHRASES | {
     "types": sentences.TYPES,
     "phases": sentences.PHASES,
     "cancelled by": sentences.CANCELLED_BY,
-    "actions": {word: sentences.as_phrase(text) for word, text in sentences.ADVICE.items()},
 }
 """Phrases for facts, by the form that a line names."""
 
@@ -340,6 +339,7 @@ def _original(message: Any, facts: Facts) -> str:
 
 _FORMS: dict[str, Form] = {
     "": _nothing,
+    "advice": lambda _, facts: sentences.as_phrase(advice_of(facts)),
     "duration": _duration,
     "end": lambda text, _: str(text or "")[-MAX_TEXT_CHARS:],
     "exit": lambda _, facts: sentences.exit_words(facts),

@@ -69,7 +69,7 @@ export const KINDS = {
 /** @type {Record<string, string>} */
 export const TITLES = {
   rate_limit: "Rate limited",
-  budget: "Usage limit reached",
+  budget: "Budget used up",
   provider_unavailable: "Model provider unavailable",
   context_overflow: "Conversation too long",
   auth: "Login needed",
