@@ -39,6 +39,9 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 
+_AGENT_LOST = {"type": "agent_crash", "retryable": True, "action": "retry"}
+"""What a gateway answers for turns of an agent that ended with it, whose entry does not say so."""
+
 _FACTS = frozenset(Verdict.__struct_fields__)
 
 
@@ -59,7 +62,9 @@ def case_of_name(name: str, environment: Mapping[str, str]) -> Case | None:
         verdict = Verdict(type=kind, rule="type", retryable=usual.retryable, origin=usual.origin)
         form = "the name of a type: this is what holds for most errors of it"
         return Case(form=form, value=kind.value, evidence=Evidence(), verdict=verdict)
-    case = _of_incident(name.strip(), environment) or case_of_text(name)
+    if incident := _of_incident(name.strip(), environment):
+        return incident
+    case = case_of_text(name)
     is_sentence = " " in name.strip()
     return case if is_sentence or case.verdict.type is not ErrorType.UNKNOWN else None
 
@@ -73,8 +78,8 @@ def _of_incident(incident: str, environment: Mapping[str, str]) -> Case | None:
             part = reader.find_whole(record, incident)
             for each in reader.entries_of(record, part) if part else ():
                 entry = each.entry
-                if entry.kind == Kind.ERROR and entry.facts.get("incident_id") == incident:
-                    facts = entry.facts
+                if entry.facts.get("incident_id") == incident:
+                    facts = entry.facts if entry.kind == Kind.ERROR else _AGENT_LOST | entry.facts
                     break
     except StoreError:
         return None  # `lastword log` says what is wrong with it

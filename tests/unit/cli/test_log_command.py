@@ -49,6 +49,21 @@ def state(tmp_path: Path) -> Path:
     return tmp_path
 
 
+def test_every_incident_of_the_record_is_explained(state: Path) -> None:
+    book = Book()
+    book.failed("abe-3", 1, "unknown", reason="silent_success", incident_id="01SILENT-1")
+    book.note(Kind.HOLDER_DIED, "abe-3", open_turns=1, incident_id="01SILENT-h1")
+    write(state, book, a_run("01SILENT"))
+    for incident, kind in {
+        INCIDENT: "budget",
+        "01SILENT-1": "unknown",
+        "01SILENT-h1": "agent_crash",
+    }.items():
+        done = lastword("explain", incident, state=state)
+        assert done.returncode == 0, done.stderr
+        assert done.stdout.startswith(f"{kind}\n")
+
+
 def test_failures_are_listed_alone_the_newest_first(state: Path) -> None:
     book = Book()
     book.note(Kind.ERROR, type="auth", method="session/new", reason="login_required")
