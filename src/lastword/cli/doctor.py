@@ -192,7 +192,8 @@ def _examine(agent: list[str], chosen: argparse.Namespace, progress: Progress) -
     rows = diagnosis.table(chosen.client, option=values["fallback"], speaks_v2=speaks_v2)
     findings.append(diagnosis.overnight(result, agent))
     if chosen.client:
-        findings += [diagnosis.shown_by(row) for row in rows]
+        named = EDITORS.get(rows[0].client)
+        findings.append(diagnosis.shown_by(rows[0], named.title if named else rows[0].client))
     return Report(agent, findings, rows)
 
 
@@ -344,12 +345,15 @@ def _text(report: Report, editor: Editor | None) -> str:
     page.line("This agent can be used here. In the editor's settings, start it as")
     agent = programs.agent_command(report.command, os.environ, "", whole=False).words
     own = programs.own_command(os.environ, whole=False).words
-    line = command_line([*own, "run", "--", *agent])
+    is_behind = programs.own_command_of(agent) in {"run", "connect"}
+    in_front = [] if is_behind else [*own, "run", "--"]
+    line = command_line([*in_front, *agent])
     page.verbatim((f"  {redact_text(line)}", ""))  # to be copied
-    page.line("or let lastword write the settings:")
-    typed = programs.typed_command(os.environ)
-    words = ["setup", editor.name if editor else "EDITOR", "--write", "--", *report.command]
-    page.verbatim((f"  {redact_text(command_line([*typed, *words]))}", ""))
+    if in_front:
+        page.line("or let lastword write the settings:")
+        typed = programs.typed_command(os.environ)
+        words = ["setup", editor.name if editor else "EDITOR", "--write", "--", *report.command]
+        page.verbatim((f"  {redact_text(command_line([*typed, *words]))}", ""))
     page.line()
     page.line(f'During a rate limit, {title} would show: "{EXAMPLE.message}"')
     return page.drain()

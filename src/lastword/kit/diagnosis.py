@@ -424,14 +424,18 @@ def overnight(result: ConversationResult, command: Sequence[str]) -> Observation
     return report(OVERNIGHT, " ".join(sentences), **facts)
 
 
-def shown_by(row: ClientRow) -> Observation:
-    """Report how one client shows waits and reminders."""
+def shown_by(row: ClientRow, title: str) -> Observation:
+    """Report how one client, with this title, shows waits and reminders."""
     how = {
         "retry": "as its own retries",
         "notice": "as notices",
         "thought": "as the agent's thoughts, in the conversation",
     }[row.waits]
-    return ok(OVERNIGHT, f"{row.client} shows waits and reminders {how}.", shows=row.waits)
+    sentence = f"{title} shows waits and reminders {how}."
+    if row.client not in CLIENTS:
+        sentence = f"lastword does not know {title}; such a client gets waits and reminders {how}."
+        return note(OVERNIGHT, sentence, shows=row.waits)
+    return ok(OVERNIGHT, sentence, shows=row.waits)
 
 
 MAX_NOISE = 5

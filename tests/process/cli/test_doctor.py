@@ -168,6 +168,19 @@ def test_a_rung_that_the_environment_forces_is_reported(told_by: Callable[..., s
 KEEPER = [sys.executable, "-m", "tests.process.conformance.keeper"]
 
 
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("zed", "Zed shows waits and reminders as"),
+        ("sublime", "lastword does not know sublime; such a client gets waits and reminders as"),
+    ],
+)
+def test_an_unknown_client_is_called_so(name: str, said: str) -> None:
+    [row] = diagnosis.table(name, option="auto", speaks_v2=False)
+    title = "Zed" if name == "zed" else name
+    assert diagnosis.shown_by(row, title).sentence.startswith(said)
+
+
 def test_an_agent_of_version_1_gives_a_client_of_version_2_the_first() -> None:
     rows = {row.client: row for row in diagnosis.table(None, option="auto", speaks_v2=False)}
     assert rows["v2"].rung is Rung.ERROR_WITH_META

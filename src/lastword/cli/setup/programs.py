@@ -252,16 +252,20 @@ def agent_command(
     return NamedCommand([os.path.abspath(located) if whole or is_path else program, *rest], note)
 
 
-def is_ours(words: Sequence[str]) -> bool:
-    """Return whether this command is lastword's: in front of an agent, or of a gateway."""
+def own_command_of(words: Sequence[str]) -> str:
+    """Return which command of lastword these words start; empty if they start another program."""
     bare = len(words) > 1 and _stem(words[0]) == OURS
     # Earlier settings lack the -P.
     start = 2 if list(words[1:2]) == ["-P"] else 1
     as_module = list(words[start : start + 2]) == ["-m", OURS]
     command = words[1:2] if bare else words[start + 2 : start + 3] if as_module else []
-    return (list(command) == ["run"] and "--" in words) or (
-        list(command) == ["connect"] and "--ssh" in words
-    )
+    return command[0] if command else ""
+
+
+def is_ours(words: Sequence[str]) -> bool:
+    """Return whether this command is lastword's: in front of an agent, or of a gateway."""
+    command = own_command_of(words)
+    return (command == "run" and "--" in words) or (command == "connect" and "--ssh" in words)
 
 
 def _stem(program: str) -> str:
