@@ -182,6 +182,7 @@ def test_every_option_is_in_the_help_and_can_be_set_in_the_environment(name: str
         (["--", ""], "there is no command after --"),
         (["agent", "acp"], "put -- before the agent's command: lastword run -- agent acp"),
         (["agent", "--", "acp"], "put -- before the agent's command: lastword run -- agent acp"),
+        (["--continue-at-reset", "12h", "--", "agent"], "write --continue-at-reset=12h: "),
         (["--no-such", "--", "agent"], "there is no option --no-such"),
         (["-v", "--", "agent"], "there is no option -v"),
         (["--idle_timeout=3", "--", "agent"], "there is no option --idle_timeout"),

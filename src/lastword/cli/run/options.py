@@ -127,6 +127,14 @@ def _command(arguments: Sequence[str]) -> list[str]:
     return command
 
 
+JOINED = "write {flag}={value}: the option may also stand without a value"
+
+
+def takes(flag: str, word: str) -> bool:
+    """Return whether a word can be the value of an option."""
+    return _BY_FLAG[flag].read(word) is not None
+
+
 def _read_option(rest: list[str], values: dict[str, float | str]) -> None:
     word = rest.pop(0)
     flag, has_value, text = word.partition("=")
@@ -139,6 +147,8 @@ def _read_option(rest: list[str], values: dict[str, float | str]) -> None:
         return
     if not has_value and option.implied is not None:
         text = option.implied
+        if rest and takes(flag, rest[0]):
+            raise UsageError(JOINED.format(flag=flag, value=rest[0]))
     elif not has_value:
         if not rest or rest[0] == "--":
             raise UsageError(f"{flag} needs a value ({option.expects})")

@@ -27,6 +27,7 @@ from lastword.cli.setup.settings import (
     save,
 )
 from lastword.platform.terminal import arguments
+from lastword.quirks.setup import AGENTS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -236,6 +237,7 @@ class SetupPlan:
         change: the settings file and its new text, if it changes.
         removed: the command of the entry to be removed.
         backup: the copy of the old settings; empty if there were none.
+        state: why nothing changes, as the end of a sentence about the entry.
     """
 
     request: SetupRequest
@@ -248,6 +250,7 @@ class SetupPlan:
     change: tuple[SettingsFile, str] | None = field(default=None, repr=False)
     removed: list[str] = field(default_factory=list[str])
     backup: str = ""
+    state: str = "is already set up like this"
 
     def carry_out(self) -> None:
         """Change the settings file.
@@ -365,17 +368,25 @@ def wrap(request: SetupRequest, name: str, *, undo: bool, is_written: bool) -> S
         raise SettingsError(f"there is no entry {name!r} in it ({there})")
     words = words_of(old.plain)
     if not words:
+        known = name.lower() if name.lower() in AGENTS else "claude"
         raise SettingsError(
             f"its entry {name!r} has no command (the editor starts that agent by itself): add the "
-            f"agent from scratch, as in `lastword setup {request.editor.name} claude`"
+            f"agent from scratch, as in `lastword setup {request.editor.name} {known}`"
         )
     is_ours = programs.is_ours(words)
     plan = SetupPlan(request, "unchanged", name, request.path)
     if undo:
+        plan.state = "runs without lastword, so there is nothing to remove"
         new = programs.behind(words) if is_ours and "--" in words else []
     else:
+        plan.state = "already runs behind lastword"
         own = _own(request)
-        plan.notes = [own.note]
+        plan.notes += [own.note] if own.note else []
+        if is_ours and request.run_words:
+            plan.notes.append(
+                "Its options stay as they are. To change them, take lastword out with --remove "
+                "first, or edit them in the file."
+            )
         new = [] if is_ours else [*own.words, "run", *request.run_words, "--", *words]
     if not new:
         return plan

@@ -11,17 +11,18 @@ import os
 import shlex
 import sys
 from dataclasses import replace
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from lastword.cli import envelope
 from lastword.cli.page import Page
 from lastword.cli.parser import CommandParser, add_arguments
 from lastword.cli.record_access import port
-from lastword.cli.run.options import UsageError, parse
+from lastword.cli.run.options import JOINED, UsageError, parse, takes
 from lastword.cli.setup import actions, remote
 from lastword.cli.setup.actions import SetupRequest
 from lastword.cli.setup.programs import config_folder, settings_paths, shown, typed_command, unknown
-from lastword.cli.setup.settings import SettingsError
+from lastword.cli.setup.settings import NESTED, SettingsError
 from lastword.cli.words import meant_words, refuse
 from lastword.core.link.option_table import BY_KEY, OPTIONS
 from lastword.gateway.connecting import ssh
@@ -155,6 +156,8 @@ def write_plan(plan: SetupPlan, *, as_json: bool) -> None:
         page.row("Note:   ", note)
     if plan.backup:
         page.verbatim(("Backup: ", "dim"), (shown(plan.backup, request.environment), ""))
+    elif is_written:
+        page.row("Backup: ", "none, as the file is new")
     page.row("Next:   ", _next_step(plan))
     if check and plan.action not in {"removed", "absent"}:
         page.verbatim(("Check:  ", "dim"), (check, ""))
@@ -182,7 +185,9 @@ def _headline(plan: SetupPlan) -> str:
     editor, name = plan.request.editor, plan.name
     path = shown(plan.path, plan.request.environment)
     if plan.action != "print":
-        return _HEADLINES[plan.action].format(path=path, name=name or "entry with lastword")
+        return _HEADLINES[plan.action].format(
+            path=path, name=name or "entry with lastword", state=plan.state
+        )
     if not plan.request.command:
         return f"With lastword in front, {name} would look like this in {path}; --write changes it:"
     if editor.form == "toad":
@@ -195,7 +200,7 @@ def _headline(plan: SetupPlan) -> str:
 _HEADLINES = {
     "written": "{path} now has {name}:",
     "replaced": "{path} had {name} already; it is now:",
-    "unchanged": "{path} needs no change: {name} is already set up like this.",
+    "unchanged": "{path} needs no change: {name} {state}.",
     "wrapped": "{path} now has lastword in front of {name}:",
     "unwrapped": "{path} has {name} without lastword again.",
     "removed": "{name} is no longer in {path}.",
@@ -237,6 +242,9 @@ def main(arguments: Sequence[str]) -> int:
     own, command = words, None
     if "--" in words:
         own, command = words[: words.index("--")], meant_words(words[words.index("--") + 1 :])
+    for word, following in pairwise(own):
+        if word in IMPLIED and takes(word, following):
+            return refuse("setup", JOINED.format(flag=word, value=following))
     own = [f"{word}={IMPLIED[word]}" if word in IMPLIED else word for word in own]
     made = parser()
     made.refuse_unknown(own)
@@ -263,9 +271,9 @@ def main(arguments: Sequence[str]) -> int:
         return refuse("setup", error, status=1)
     except (SettingsError, RecursionError) as error:
         path = shown(request.path, os.environ)
-        why = error if isinstance(error, SettingsError) else "it is nested too deeply"
+        why = error if isinstance(error, SettingsError) else NESTED
         return refuse("setup", f"{path} was not changed: {why}", status=1)
-    if options.overnight:
+    if options.overnight and plan.action != "unchanged":
         plan.notes += notes(
             {each.key for each in OPTIONS if getattr(options, f"run_{each.key}") is not None}
         )

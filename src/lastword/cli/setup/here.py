@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from lastword.cli.page import Page
 from lastword.cli.setup import programs
 from lastword.cli.setup.actions import words_of
-from lastword.cli.setup.settings import SettingsError, load, read
+from lastword.cli.setup.settings import NESTED, SettingsError, check_writable, load, read
 from lastword.core.redact.redactor import redact_text
 from lastword.platform.terminal import command_line
 from lastword.quirks.setup import COMMANDS, EDITORS
@@ -36,11 +36,13 @@ class InstalledEditor:
         editor: its row.
         path: its settings file.
         entries: the agents in the settings, by name, with their commands.
+        problem: why the file cannot be changed; empty if it can.
     """
 
     editor: Editor
     path: str
     entries: dict[str, list[str]]
+    problem: str = ""
 
 
 def editors(environment: Mapping[str, str], folder: str) -> list[InstalledEditor]:
@@ -53,13 +55,18 @@ def editors(environment: Mapping[str, str], folder: str) -> list[InstalledEditor
         path = programs.settings_paths(editor, environment)[0] if editor.is_json else ""
         if not os.path.isdir(os.path.dirname(path) or path):
             continue
+        members, problem = [], ""
         try:
-            settings = read(load(path).text, editor.section)
+            file = load(path)
+            settings = read(file.text, editor.section)
             members = (settings.agents.members if settings.agents else None) or []
-        except (SettingsError, RecursionError):
-            members = []
+            check_writable(file)
+        except SettingsError as error:
+            problem = str(error)
+        except RecursionError:
+            problem = NESTED
         entries = {each.key: words for each in members if (words := words_of(each.value.plain))}
-        each = InstalledEditor(editor, path, entries)
+        each = InstalledEditor(editor, path, entries, problem)
         # Two extensions of VS Code have one file.
         if path not in installed or (each.entries and not installed[path].entries):
             installed[path] = each
@@ -110,7 +117,7 @@ def plan(environment: Mapping[str, str], folder: str) -> str:
     typed = programs.typed_command(environment)
     page.verbatim((f"  {redact_text(command_line([*typed, *words]))}", ""))
     page.line()
-    page.line(f"{effect} Nothing has been changed so far.")
+    page.line(f"{effect} Nothing has been changed so far.".lstrip())
     page.line("Other editors and agents: `lastword setup --list`; all commands: `lastword --help`.")
     return page.drain()
 
@@ -141,4 +148,8 @@ def _next(
         agent, words, effect = "your agent", ["--", "CMD"], "adds your agent, started by CMD, to"
     saves = ", and saves a copy of the file first" if os.path.exists(installed[0].path) else ""
     purpose = f"To put lastword in front of {agent} in {editor.title}:"
-    return purpose, ["setup", editor.name, "--write", *words], f"This {effect} {path}{saves}."
+    effect = f"This {effect} {path}{saves}."
+    if installed[0].problem:
+        purpose = f"{path} cannot be changed: {installed[0].problem}. Once it can be, run:"
+        effect = ""
+    return purpose, ["setup", editor.name, "--write", *words], effect

@@ -420,6 +420,9 @@ class SettingsFile:
     status: os.stat_result | None
 
 
+NESTED = "it is nested too deeply"
+
+
 def load(path: str) -> SettingsFile:
     """Read a file; a missing one is empty.
 
@@ -444,6 +447,16 @@ def load(path: str) -> SettingsFile:
         raise SettingsError("it is not UTF-8") from None
     mark = _BOM if text.startswith(_BOM) else ""
     return SettingsFile(path, target, text.removeprefix(_BOM), mark, status)
+
+
+def check_writable(file: SettingsFile) -> None:
+    """Check that the file is not read-only.
+
+    Raises:
+        SettingsError: It is.
+    """
+    if file.status and not os.access(file.target, os.W_OK):
+        raise SettingsError(f"{_named(file)} is read-only")
 
 
 def save(file: SettingsFile, text: str, *, may_create: bool = False) -> str:
@@ -471,8 +484,7 @@ def save(file: SettingsFile, text: str, *, may_create: bool = False) -> str:
                 f"there is no folder {folder} (is the editor installed?); --create makes it"
             )
         _check_unchanged(file)
-        if status and not os.access(file.target, os.W_OK):
-            raise SettingsError(f"{_named(file)} is read-only")
+        check_writable(file)
         _write(new, (file.mark + text).encode(), status)
         backup = _copied(file) if status else ""
         leftovers.append(backup)

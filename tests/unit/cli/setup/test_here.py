@@ -64,6 +64,18 @@ def test_an_editor_without_an_agent_is_given_the_one_that_can_be_started(machine
     )
 
 
+def test_settings_that_cannot_be_changed_are_reported(
+    machine: Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = machine.zed({})
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "access", lambda *given: given[1] != os.W_OK)  # root may write all
+        assert "settings.json cannot be changed: it is read-only. Once" in machine.plan()
+    file.write_text("{")
+    assert "settings.json cannot be changed: it is not valid JSON" in machine.plan()
+    assert "saves a copy" not in machine.plan()
+
+
 def test_an_agent_in_the_settings_is_wrapped(machine: Machine) -> None:
     machine.zed({"My Agent": ["my-agent", "acp"]})
     machine.program("opencode")

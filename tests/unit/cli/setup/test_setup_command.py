@@ -173,10 +173,16 @@ def test_an_existing_agent_is_wrapped_and_unwrapped(home: Home) -> None:
     }  # fmt: skip
     assert '"command": "lastword", // here' in home.zed.read_text()
     assert home.json("zed", "--wrap", "Mine", "--write")["action"] == "unchanged"
+    again = home.run("zed", "--wrap", "Mine", "--overnight", "--write")
+    assert "Mine already runs behind lastword." in again
+    assert "Its options stay as they are." in again
+    assert "--spend-limit" not in again
     assert "--wrap Mine --remove leaves the agent" in home.refused("zed", "--remove")
     assert home.json("zed", "--wrap", "Mine", "--remove")["action"] == "unwrapped"
     assert home.zed.read_text() == SETTINGS
     assert home.json("zed", "--wrap", "Mine", "--remove")["action"] == "unchanged"
+    again = " ".join(home.run("zed", "--wrap", "Mine", "--remove").split())
+    assert "Mine runs without lastword, so there is nothing to remove." in again
 
 
 def test_a_wrap_is_shown_before_it_is_written(home: Home) -> None:
@@ -200,6 +206,8 @@ def test_acpx_s_command_in_one_string_is_wrapped_and_comes_back(home: Home) -> N
 def test_an_agent_that_zed_starts_by_itself_has_no_command_to_wrap(home: Home) -> None:
     home.zed.write_text('{"agent_servers": {"claude-acp": {"type": "registry"}}}')
     assert "has no command" in home.refused("zed", "--wrap", "claude-acp", "--write")
+    home.zed.write_text('{"agent_servers": {"gemini": {"type": "registry"}}}')
+    assert "`lastword setup zed gemini`" in home.refused("zed", "--wrap", "gemini")
 
 
 def test_a_foreign_entry_is_left_alone_unless_forced(home: Home) -> None:
@@ -299,6 +307,7 @@ UNUSABLE = (
     (("codecompanion", "claude", "--write"), "--write is not for CodeCompanion.nvim"),
     (("agent-shell", "--remove"), "--remove is not for agent-shell"),
     (("toad", "claude", "--file", "x"), "it takes agents on its command line"),
+    (("zed", "--continue-at-reset", "12h", "--", "x"), "write --continue-at-reset=12h: "),
     (("zed", "claude", "--nonsense"), "there is no option --nonsense"),
     (("nvim", "claude"), "`lastword setup codecompanion claude` or `lastword setup avante claude`"),
     (("vim", "claude"), "two of Neovim do: `lastword setup codecompanion claude`"),
