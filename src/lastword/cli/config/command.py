@@ -138,8 +138,10 @@ class _Line(NamedTuple):
             return "on" if texts is not None and option.read(texts[0]) else "off"
         if texts is not None:
             return ", ".join(_without_secret(option, text) for text in texts) or "none"
-        if option.kind == "seconds":
-            return f"{option.default:g}s" if option.default else "off"
+        if option.kind == "seconds" and option.default:
+            return f"{option.default:g}s"
+        if option.kind in {"seconds", "spending"} or option.timed_words:
+            return "off"
         if option.kind == "bytes":
             return f"{int(option.default) // MIB}MiB"
         if option.key in {"record", "state_dir"}:

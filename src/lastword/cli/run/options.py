@@ -130,7 +130,7 @@ def _command(arguments: Sequence[str]) -> list[str]:
 JOINED = "write {flag}={value}: the option may also stand without a value"
 
 
-def takes(flag: str, word: str) -> bool:
+def can_be_value(flag: str, word: str) -> bool:
     """Return whether a word can be the value of an option."""
     return _BY_FLAG[flag].read(word) is not None
 
@@ -147,7 +147,7 @@ def _read_option(rest: list[str], values: dict[str, float | str]) -> None:
         return
     if not has_value and option.implied is not None:
         text = option.implied
-        if rest and takes(flag, rest[0]):
+        if rest and can_be_value(flag, rest[0]):
             raise UsageError(JOINED.format(flag=flag, value=rest[0]))
     elif not has_value:
         if not rest or rest[0] == "--":

@@ -43,6 +43,10 @@ cannot be started or is not found.
 """
 
 
+_AT_ONCE = {"cancel_grace", "notify_question_after"}
+"""Waits, of which none is as short as 0."""
+
+
 def parser() -> CommandParser:
     made = CommandParser("run", usage="[options] -- CMD [ARGUMENT...]", about=ABOUT, ends=ENDS)
     for title, options in groupby(OPTIONS, lambda option: option.group):
@@ -73,4 +77,5 @@ def _default(option: Option) -> str:
         return f"(default: {option.default})"
     if option.kind == "count":
         return f"(default: {option.default:g})"
-    return f"(default: {option.default:g} s; 0: off)" if option.default else "(default: off)"
+    zero = "at once" if option.key in _AT_ONCE else "no limit" if "limit" in option.key else "off"
+    return f"(default: {option.default:g} s; 0: {zero})" if option.default else "(default: off)"
