@@ -55,6 +55,8 @@ def case_of_name(name: str, environment: Mapping[str, str]) -> Case | None:
     if name.isascii() and name.isdigit():
         status = int(name) if len(name) == 3 else 0  # noqa: PLR2004 - digits of a status
         return case_of_response(status, {}, None) if 100 <= status <= 599 else None  # noqa: PLR2004
+    if name.startswith("-") and name[1:].isascii() and name[1:].isdigit():
+        name = f'{{"code": {name}}}'  # of JSON-RPC
     word = name.strip().lower().replace("-", "_").replace(" ", "_")
     if word in {*ErrorType}:
         kind = ErrorType(word)

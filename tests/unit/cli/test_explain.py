@@ -213,6 +213,21 @@ def test_a_person_reads_everything_in_eighty_columns(
         assert any(line.startswith(label) for line in lines), label
 
 
+def test_what_is_not_known_of_a_turn_is_not_claimed(ask: Callable[..., Asked]) -> None:
+    shown = ask("rate_limit").out
+    assert "safe         not known: that depends on what the turn had done\n" in shown
+    assert "whose fault  the model provider's\n" in shown
+    assert "whose fault  the model provider's, or the request's\n" in ask("--status", "400").out
+    shown = ask("--status", "429", "--header", "Retry-After: 5400").out
+    assert "what to do   try again no sooner than 90 minutes after the failure\n" in shown
+    assert "safe         not by itself, and not before the wait is over\n" in shown
+
+
+def test_a_code_of_json_rpc_is_explained(ask: Callable[..., Asked]) -> None:
+    assert ask("--json", "-32603").json["type"] == "internal"
+    assert ask("--json", "-32601").json["reason"] == "method_not_found"
+
+
 def test_the_deciding_field_is_named_with_its_value(ask: Callable[..., Asked]) -> None:
     told = ask("--json", "--status", "400", "--header", "Retry-After: 20", "--body", BODY).json
     assert told["rule"] == "token:ratelimitexceeded"
