@@ -314,6 +314,11 @@ def show_session(record: sqlite3.Connection, options: argparse.Namespace, limit:
         envelope.write(documents.timeline(record, sections, story_document(story)))
         return
     page = Page()
+    left_out = any(section.left_out for section in sections)
+    if options.errors and left_out and not any(section.turns for section in sections):
+        page.line("No turn of this session failed" + (" in this time." if options.since else "."))
+        sys.stdout.write(page.drain())
+        return
     if story is not None:  # one turn or failed request in a paragraph
         lead = f"Turn {story.turn}: " if story.turn is not None else ""
         style = STYLES.get(story.summary.outcome, "")

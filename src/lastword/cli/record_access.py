@@ -18,7 +18,7 @@ import msgspec
 from lastword.cli.parser import add_arguments
 from lastword.cli.words import refuse
 from lastword.core.failure.option_values import seconds_of
-from lastword.core.failure.phrases import moment_of
+from lastword.core.failure.phrases import counted, moment_of
 from lastword.core.protocol.acp_el import BEGINNING_CHARS, is_traffic, read_traffic
 from lastword.core.protocol.traces import read_trace_line
 from lastword.core.redact.printable import one_line
@@ -168,12 +168,18 @@ def _named(record: sqlite3.Connection, name: str) -> Part:
     matches = reader.find_by_beginning(record, text) if text.strip() else []
     if numbered is not None:
         # The list shows numbers; an id that begins with one can be given with one more character.
-        if matches:
+        shown = (numbered.run, numbered.session_id)
+        if any((each.run, each.session_id) != shown for each in matches):
             sys.stderr.write(
                 f"lastword: {text} is read as a number in the list; for an id that begins with "
                 f"{text}, give more of it\n"
             )
         return numbered
+    if not matches and _is_number(text):
+        count = counted(reader.count_parts(record, 0), "session")
+        raise UnusableError(
+            f"no session begins with {name!r}, and there are {count}; `lastword log` lists them"
+        )
     if not matches:
         raise UnusableError(f"no session begins with {name!r}; `lastword log` lists them")
     if len(matches) > 1:

@@ -45,7 +45,7 @@ exit status: 0, 1 if the record cannot be read, 2 for invalid arguments.
 DEFAULT_DAYS = 7
 MAX_DAYS = 3650
 MAX_ROWS = 12
-_LABEL_COLUMNS = 36
+_LABEL_COLUMNS = 38
 _NUMBER_COLUMNS = 7
 _COUNT_COLUMNS, _SPREAD_COLUMNS = 20, 29
 """The columns beside a row's label, for a count with its change, and for three durations."""
@@ -191,7 +191,8 @@ def _turns(table: _Table, now: Period, before: Period) -> None:
         # Cut, not rounded: 99.99 is not 100.
         text = "100 %" if whole else f"{int(now.ok_percent * 100) / 100:.2f} %"
         text = f"{text:>{_NUMBER_COLUMNS}}"
-        table.page.row(table.label("  ok, of those not cancelled"), text, "" if whole else "red")
+        label = table.label("  succeeded (without cancelled turns)")
+        table.page.row(label, text, "" if whole else "red")
     table.row("other requests that failed", now.failed_requests, before.failed_requests)
     table.row("agents restarted", now.restarts, before.restarts)
     table.row("model calls retried", now.retries, before.retries)

@@ -126,7 +126,7 @@ def update(frame: bytes) -> dict[str, Any]:
         _must("frame", told["status"] == "failed", "a tool closed otherwise than failed")
     elif kind == "agent_thought_chunk":
         text = told["content"]["text"]
-        waits = " tries again" in text or "when the limit ends" in text or "Going on with" in text
+        waits = " tries again" in text or "when the limit ends" in text or "Continuing with" in text
         of_question = text.startswith(("The agent is waiting for your answer", "Nobody answered"))
         _must("frame", waits or of_question, "a thought about neither a retry nor a question")
     elif kind == "config_option_update":

@@ -123,8 +123,10 @@ def test_a_prompt_without_output_continues_with_another_model_which_is_then_rese
     client.open(**NOTICES)
     turn = client.turn("hello")
     assert (turn.text, turn.answer["result"]) == ("Done.", ENDED)
-    (notice,) = [each["title"] for each in turn.of_kind("notice") if "Going on" in each["title"]]
-    assert notice.endswith("Going on with the model small; the next turn has big again.")
+    (notice,) = [
+        each["title"] for each in turn.of_kind("notice") if "Continuing with" in each["title"]
+    ]
+    assert notice.endswith("Continuing with small; the next turn has big again.")
 
     def shown() -> list[str]:
         lists = [update_of(frame).get("configOptions") for frame in client.frames]

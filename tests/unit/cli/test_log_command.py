@@ -64,6 +64,15 @@ def test_every_incident_of_the_record_is_explained(state: Path) -> None:
         assert done.stdout.startswith(f"{kind}\n")
 
 
+def test_a_session_without_failures_and_a_number_beyond_the_list_are_answered(state: Path) -> None:
+    done = lastword("log", "old-session", "--errors", state=state)
+    assert done.stdout == "No turn of this session failed.\n"
+    assert (
+        "no session begins with '17', and there are 3 sessions"
+        in lastword("log", "17", state=state).stderr
+    )
+
+
 def test_failures_are_listed_alone_the_newest_first(state: Path) -> None:
     book = Book()
     book.note(Kind.ERROR, type="auth", method="session/new", reason="login_required")

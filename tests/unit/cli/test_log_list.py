@@ -55,6 +55,11 @@ def test_a_number_opens_the_session_that_the_list_has_there(state: Path) -> None
 def test_a_number_wins_over_the_beginning_of_an_id_and_a_whole_id_over_a_number(
     state: Path,
 ) -> None:
+    assert opened(state, "1") == ("1f-last", ""), "the same by its number and by its id"
+    book = Book(now_ms() - 9 * HOUR_MS)
+    book.created("1e-first")
+    book.ok("1e-first", 1)
+    write(state, book, a_run("01FIRST", at_ms=book.began_ms))
     session, said = opened(state, "1")
     assert session == "1f-last"
     assert "1 is read as a number in the list" in said
@@ -126,7 +131,8 @@ def test_a_session_shows_when_it_failed_and_whether_it_recovered_or_is_running(
     )
     assert blocks["well"] == "    Ended."
     assert re.fullmatch(
-        r" {4}Recovered after a failure: rate limit at \d\d:\d\d:\d\d\. Goes on\.", blocks["mended"]
+        r" {4}Recovered after a failure: rate limit at \d\d:\d\d:\d\d\. Still open\.",
+        blocks["mended"],
     )
     told = json.loads(lastword("log", "--json", state=tmp_path).stdout)["sessions"]
     failures = {each["session_id"]: each["last_failure"] for each in told}

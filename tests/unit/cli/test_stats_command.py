@@ -66,7 +66,7 @@ def test_the_text_output_shows_the_change(state: Path) -> None:
     rows = {" ".join(line.split()) for line in done.stdout.splitlines()}
     assert done.stdout.startswith("The last 7 days, compared with the 7 days")
     assert {"turns 6 4 more", "failed 4 2 more", "agents restarted 1 1 more"} <= rows
-    assert "ok, of those not cancelled 20.00 %" in rows
+    assert "succeeded (without cancelled turns) 20.00 %" in rows
     assert "100 %" not in done.stdout
     assert {"rate limit 3 2 more", "network error 0 1 fewer", "new-agent 4 4 more"} <= rows
     assert "old-agent 0 2 fewer" in rows
@@ -97,7 +97,7 @@ def test_a_period_without_successes_is_not_a_hundred_percent(tmp_path: Path) -> 
     rows = [
         " ".join(line.split()) for line in lastword("stats", state=tmp_path).stdout.splitlines()
     ]
-    assert "ok, of those not cancelled 0.00 %" in rows
+    assert "succeeded (without cancelled turns) 0.00 %" in rows
     assert not any("100 %" in row for row in rows)
 
 

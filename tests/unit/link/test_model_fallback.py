@@ -284,7 +284,7 @@ def test_an_answer_that_names_another_model_is_a_refusal() -> None:
     assert sent(wire) == ["hi", "=small", "=tiny"]
     keep(wire, "big")
     assert failure(wire)["type"] == "rate_limit"
-    assert "Going on" not in str(wire.updates())
+    assert "Continuing with" not in str(wire.updates())
     assert shown_models(wire) == []
     assert sent(wire) == ["hi", "=small", "=tiny"], "the former model is in force"
 
@@ -378,7 +378,7 @@ def test_overlapping_turns_share_the_model_until_the_last_one_ends() -> None:
 
 def test_a_turn_that_stays_keeps_the_model_for_the_next_one() -> None:
     wire = agree(limited(NOTICES, fallback_stays=True))
-    assert "Going on with the model small." in str(wire.updates()[-1])
+    assert "Continuing with small." in str(wire.updates()[-1])
     wire.agent(chunk("Done."), result()).client(prompt(2, text="Next."))
     assert sent(wire) == ["hi", "=small", "hi", "Next."]
     wire.agent(error(2, message=LIMITED))
@@ -407,7 +407,7 @@ def test_a_choice_of_the_users_within_the_switch_ends_the_fallback(*, accepts: b
         assert sent(wire) == ["hi", "=small", "=tiny"]
         return
     agree(wire, request=switch)
-    assert "Going on with the model that you chose." in str(wire.updates()[-1])
+    assert "Continuing with the model that you chose." in str(wire.updates()[-1])
     wire.agent(reply("c", configOptions=options("tiny")), chunk("Done."), result())
     assert sent(wire) == ["hi", "=small", "=tiny", "hi"]
 
@@ -510,7 +510,7 @@ def test_an_unknown_current_model_is_not_restored() -> None:
     wire = linked(NOTICES, offer={"models": {"availableModels": [{"modelId": "small"}, "?", {}]}})
     wire.agent(error(message=LIMITED))
     agree(wire, lists=False)
-    assert "Going on with the model small." in str(wire.updates()[-1])
+    assert "Continuing with small." in str(wire.updates()[-1])
     wire.agent(chunk("Done."), result())
     assert sent(wire) == ["hi", "=small", "hi"]
 
@@ -526,10 +526,10 @@ def test_a_switch_is_told_in_a_notice_in_a_retrys_message_or_in_a_thought() -> N
     wire = agree(limited(NOTICES))
     notice = wire.updates()[-1]
     assert notice["sessionUpdate"] == "notice"
-    assert notice["title"].endswith(" Going on with the model small; the next turn has big again.")
+    assert notice["title"].endswith(" Continuing with small; the next turn has big again.")
     announced = agree(limited(RETRIES)).updates()[-1]
     assert (announced["sessionUpdate"], announced["attempt"]) == ("agent_retry", 2)
-    assert "Going on with the model small" in announced["error"]["message"]
+    assert "Continuing with small" in announced["error"]["message"]
     assert "wait_seconds" not in announced
     for show, count in (("auto", 1), ("off", 0)):
         wire = agree(limited(show_retries=show, offer=OLD_OFFER), lists=False)
@@ -542,7 +542,7 @@ def test_a_model_with_brackets_in_its_name_is_switched_to_and_named_without() ->
     wire = limited(NOTICES, offer=offer, fallback_model="gpt[low]")
     assert sent(wire)[-1] == "=gpt[low]"
     agree(wire, lists=False)
-    assert "Going on with the model gpt(low)" in wire.updates()[-1]["title"]
+    assert "Continuing with gpt(low)" in wire.updates()[-1]["title"]
 
 
 @pytest.mark.parametrize(

@@ -165,15 +165,15 @@ def test_a_client_without_the_update_reads_it_in_a_thought(seconds: int, when: s
     wire = linked(wall_clock=Clock()).agent(chunk("Half."))
     wire.agent(error(message=f"429 Too Many Requests: try again in {seconds}s")).time(30)
     thoughts = [each for each in wire.updates() if each["sessionUpdate"] == "agent_thought_chunk"]
-    assert f"Going on {when}, when the limit ends." in thoughts[-1]["content"]["text"]
+    assert f"Continuing {when}, when the limit ends." in thoughts[-1]["content"]["text"]
     wire = linked().agent(error(message=LIMITED)).time(30)
-    assert "Going on in 40 minutes, when the limit ends." in json.dumps(wire.updates())
+    assert "Continuing in 40 minutes, when the limit ends." in json.dumps(wire.updates())
 
 
 @pytest.mark.parametrize(("seconds", "when"), [(1e12, "11574075 days"), (0.0, "1 second")])
 def test_an_inexpressible_moment_is_stated_as_a_duration(seconds: float, when: str) -> None:
     now = datetime(2026, 11, 25, tzinfo=UTC)
-    assert limits.sentence_of_wait(seconds, now) == f"Going on in {when}, when the limit ends."
+    assert limits.sentence_of_wait(seconds, now) == f"Continuing in {when}, when the limit ends."
 
 
 @pytest.mark.parametrize(

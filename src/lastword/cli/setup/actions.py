@@ -368,10 +368,10 @@ def wrap(request: SetupRequest, name: str, *, undo: bool, is_written: bool) -> S
         raise SettingsError(f"there is no entry {name!r} in it ({there})")
     words = words_of(old.plain)
     if not words:
-        known = name.lower() if name.lower() in AGENTS else "claude"
+        agent = name.lower() if name.lower() in AGENTS else "claude"
         raise SettingsError(
             f"its entry {name!r} has no command (the editor starts that agent by itself): add the "
-            f"agent from scratch, as in `lastword setup {request.editor.name} {known}`"
+            f"agent from scratch, as in `lastword setup {request.editor.name} {agent}`"
         )
     is_ours = programs.is_ours(words)
     plan = SetupPlan(request, "unchanged", name, request.path)

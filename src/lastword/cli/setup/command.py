@@ -18,7 +18,7 @@ from lastword.cli import envelope
 from lastword.cli.page import Page
 from lastword.cli.parser import CommandParser, add_arguments
 from lastword.cli.record_access import port
-from lastword.cli.run.options import JOINED, UsageError, parse, takes
+from lastword.cli.run.options import JOINED, UsageError, can_be_value, parse
 from lastword.cli.setup import actions, remote
 from lastword.cli.setup.actions import SetupRequest
 from lastword.cli.setup.programs import config_folder, settings_paths, shown, typed_command, unknown
@@ -243,7 +243,7 @@ def main(arguments: Sequence[str]) -> int:
     if "--" in words:
         own, command = words[: words.index("--")], meant_words(words[words.index("--") + 1 :])
     for word, following in pairwise(own):
-        if word in IMPLIED and takes(word, following):
+        if word in IMPLIED and can_be_value(word, following):
             return refuse("setup", JOINED.format(flag=word, value=following))
     own = [f"{word}={IMPLIED[word]}" if word in IMPLIED else word for word in own]
     made = parser()

@@ -200,4 +200,4 @@ def sentence_of_wait(seconds: float, now: datetime | None) -> str:
         when = phrases.plain_moment(math.ceil((now.timestamp() + seconds) * 1000), now)
     if not when:  # no calendar has the moment, or it is now
         when = f"in {phrases.plain_duration(max(math.ceil(seconds), 1))}"
-    return f"Going on {when}, when the limit ends."
+    return f"Continuing {when}, when the limit ends."

@@ -317,12 +317,12 @@ def _switched(
         return effects
     turn.switch.accept(link.now)
     if models.user_chose:
-        sentence = "Going on with the model that you chose."
+        sentence = "Continuing with the model that you chose."
     elif models.former is None:
-        sentence = f"Going on with the model {_shown_model(link, request.model)}."
+        sentence = f"Continuing with {_shown_model(link, request.model)}."
     else:
         shown, former = _shown_model(link, request.model), _shown_model(link, models.former)
-        sentence = f"Going on with the model {shown}; the next turn has {former} again."
+        sentence = f"Continuing with {shown}; the next turn has {former} again."
     retry = Retrying(
         verdict=link.decide(turn).verdict,
         attempt=sum(attempt.tries for attempt in turn.tried) + 1,

@@ -153,10 +153,10 @@ def _how_it_ended(story: TurnHistory, outcome: Outcome) -> str:
         return f"The client left {after}, while the turn ran, so there was nobody to answer."
     if story.exited is not None:
         return f"The agent's process ended {after}, and nothing is recorded after that."
-    return (
-        "No end of the turn is recorded: it still runs, or lastword was killed. "
-        f"What is known of it ends {after}."
-    )
+    rest = f"What is known of it ends {after}."
+    if story.seconds < AT_ONCE_SECONDS:
+        rest = "Nothing after its start is known."
+    return f"No end of the turn is recorded: it still runs, or lastword was killed. {rest}"
 
 
 def _where(story: TurnHistory, outcome: Outcome) -> str:

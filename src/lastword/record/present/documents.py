@@ -147,7 +147,7 @@ def standing(
         alive: Whether its run continues.
         clock: Returns a moment in milliseconds since 1970 as a time of day.
     """
-    over = "Goes on." if alive else "Ended."
+    over = "Still open." if alive else "Ended."
     if failed is None:
         return over
     what = f"{how_it_ended(failed)} at {clock(ended_epoch_ms(failed))}"
