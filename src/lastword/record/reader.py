@@ -218,17 +218,17 @@ def find_whole(record: sqlite3.Connection, text: str) -> Part | None:
     restored = _restored_parts(record, text)
     if restored:
         return restored[0]
-    incident = _parts(record, "t.incident_id = ?", text)
-    if incident:
-        return incident[0]
-    row = record.execute(  # a request outside turns
+    row = record.execute(  # a request outside turns, or where a gateway took a session over
         "SELECT e.run, r.run_id, coalesce(e.session_id, '') AS session_id,"
         " e.at_epoch_ms AS last_epoch_ms FROM entries e JOIN runs r ON r.id = e.run"
         " WHERE e.level = 'error' AND e.turn IS NULL AND instr(e.facts, ?) > 0"
         " ORDER BY e.at_epoch_ms DESC LIMIT 1",
         (f'"incident_id":"{text}"',),
     ).fetchone()
-    return None if row is None else msgspec.convert(dict(row), Part)
+    if row is not None:
+        return msgspec.convert(dict(row), Part)
+    incident = _parts(record, "t.incident_id = ?", text)
+    return incident[0] if incident else None
 
 
 def find_by_beginning(record: sqlite3.Connection, text: str) -> list[Part]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from lastword.core.failure.taxonomy import ErrorType
 from lastword.core.protocol.acp import number_of
 from lastword.core.timeline.entry import Kind, ended_by_cancel
 from lastword.core.timeline.session_events import waits_that_passed
@@ -33,6 +34,8 @@ _SUMS = {
 
 def note(connection: sqlite3.Connection, run: int, row: Row) -> None:
     """Apply an entry to its turn's row, if it belongs to one."""
+    if row.kind == Kind.HOLDER_DIED and row.facts.get("open_turns"):
+        _end_lost(connection, run, row)
     if row.turn is None or row.session_id is None:
         return
     facts = row.facts
@@ -71,6 +74,20 @@ def note(connection: sqlite3.Connection, run: int, row: Row) -> None:
         }
         change = _SUMS[Kind(row.kind)]
         connection.execute(f"UPDATE turns SET {change} WHERE run = :run AND turn = :turn", values)  # noqa: S608 - our own table of words
+
+
+def _end_lost(connection: sqlite3.Connection, run: int, row: Row) -> None:
+    """Note that the turns failed which were open when a gateway ended that held their session."""
+    connection.execute(
+        "UPDATE turns SET outcome = ?, type = ?, reason = 'holder_died', incident_id = ?"
+        " WHERE session_id = ? AND outcome = ? AND run = ("
+        "SELECT max(t.run) FROM turns t JOIN runs r ON r.id = t.run"
+        " WHERE t.session_id = ? AND r.door = 'gateway' AND t.run < ?)",
+        (
+            *(FAILED, ErrorType.AGENT_CRASH, _text(row.facts.get("incident_id"))),
+            *(row.session_id, OPEN, row.session_id, run),
+        ),
+    )
 
 
 def _waited(connection: sqlite3.Connection, run: int, until: Row) -> float:

@@ -321,6 +321,22 @@ def test_a_session_of_which_only_the_takeover_is_recorded_is_found_by_it_and_its
         assert reader.turns_of(record, part) == []
 
 
+def test_a_turn_that_ended_with_its_gateway_has_failed(tmp_path: Path) -> None:
+    book = holds(BEGAN)
+    book.ok("1", 1)
+    book.note(Kind.PROMPT, "1", 2)
+    write(tmp_path, book, held_run("01A"))
+    over = holds(BEGAN + 60_000)
+    over.note(Kind.HOLDER_DIED, "1", open_turns=1, incident_id="01B-h1")
+    path = write(tmp_path, over, held_run("01B", BEGAN + 60_000))
+    with reader.reading(str(path)) as record:
+        (failed,) = reader.failed_turns(record, 5)
+        facts = {"type": "agent_crash", "reason": "holder_died", "incident_id": "01B-h1"}
+        assert (failed.turn, reader.failure_of(record, failed)) == (2, facts)
+        (part,) = reader.find(record, "01B-h1")
+        assert [p.run_id for p in reader.with_earlier_parts(record, part)] == ["01A", "01B"]
+
+
 def test_two_sessions_with_the_same_id_are_distinguished_by_the_gateways_names(
     tmp_path: Path,
 ) -> None:
