@@ -12,6 +12,7 @@ from tests.kit.gateway.agents import prompts_in
 from tests.kit.gateway.api import ApiClient
 from tests.kit.gateway.serving import agent, until
 from tests.kit.gateway.viewing import TYPED, ViewerClient, failure_of
+from tests.kit.patience import FUSE_SECONDS
 from tests.process.gateway.test_quality import seen
 
 if TYPE_CHECKING:
@@ -76,7 +77,11 @@ def test_a_viewer_that_comes_during_the_wait_sees_its_end_and_may_cancel_it_in_a
         assert viewer.answer(session.prompt)["result"] == {"stopReason": "cancelled"}
         kinds = [event["kind"] for event in ApiClient(gateway).events(session.id)]
         assert kinds.count("limit_wait") == 1
-    gateway.crash()
+    gateway.tell("stop")
+    gateway.front.wait(FUSE_SECONDS)
+    gateway.start()
+    view = ApiClient(gateway).json(f"/v1/sessions/{later.id}")["session"]
+    assert view["continues_at_epoch_ms"] == later.until_epoch_ms
     with viewing(gateway) as viewer:
         viewer.load(later.id, gateway.root)
         viewer.find(lambda frame: word_of(frame) == "restored")

@@ -383,7 +383,9 @@ def view_in(path: str) -> SessionView:
 def stored_view(log: StoredLog, owner: LogOwner | None = None) -> SessionView:
     """Return the session of a log, which another gateway's process may own."""
     ended = _object(log.remembered("ended")).get("at_ms")
-    is_over = isinstance(ended, int) or (log.facts.get("clean") == "1" and owner is None)
+    # A full disk stores no end; then the log was closed, and not left to a later process.
+    is_closed = log.facts.get("clean") == "1" and owner is None and not log.remembered("left")
+    is_over = isinstance(ended, int) or is_closed
     cwd = _object(log.remembered("params")).get("cwd")
     return view_of(
         log,

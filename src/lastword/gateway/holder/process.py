@@ -598,10 +598,11 @@ class Holder:
             sessions = list(self.sessions.values())
             for session in sessions:
                 session.end_turns()
+            self.sessions.clear()  # what the agent says as it ends is no part of them
+            self._by_agents_id.clear()
             await self.agent.stop()  # before another one can be started in the same files
             if self.fleet is not None:
                 await self.fleet.settle()
-            self.sessions.clear()
             for session in sessions:
                 session.leave()
         for session in list(self.sessions.values()):

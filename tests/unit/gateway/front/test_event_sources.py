@@ -102,6 +102,13 @@ def test_a_closed_log_is_read_without_a_trace_and_shown_as_ended(folder: Path) -
     assert os.stat(path).st_mtime_ns == before.st_mtime_ns
 
 
+def test_a_log_that_was_left_to_a_later_process_is_not_shown_as_ended(folder: Path) -> None:
+    log = KEPT.pop()
+    log.remember("left", "yes")
+    log.close()
+    assert view_in(str(folder / "logs" / f"{wire.name_of(SESSION)}.db")).state is SessionState.LOST
+
+
 @fused
 async def test_a_cached_ended_session_is_read_again_once_it_has_changed(
     folder: Path,
