@@ -44,6 +44,12 @@ class Waiting:
         self.until_epoch_ms = life["params"]["facts"]["until_epoch_ms"]
 
 
+def view_of(gateway: Gateway, session: Waiting) -> dict[str, Any]:
+    """Return a session as the API shows it."""
+    view: dict[str, Any] = ApiClient(gateway).json(f"/v1/sessions/{session.id}")["session"]
+    return view
+
+
 def word_of(frame: dict[str, Any]) -> str | None:
     """Return what a frame says has happened to the session."""
     is_life = frame.get("method") == "_lastword/life"
@@ -62,10 +68,10 @@ def test_a_viewer_that_comes_during_the_wait_sees_its_end_and_may_cancel_it_in_a
     gateway = limited(serve, tmp_path, 3600)
     with viewing(gateway) as viewer:
         later = Waiting(gateway, viewer)
+        last = Waiting(gateway, viewer)
         session = Waiting(gateway, viewer)
         assert "a turn continues" in gateway.tell("status").stdout
-        view = ApiClient(gateway).json(f"/v1/sessions/{session.id}")["session"]
-        assert view["continues_at_epoch_ms"] == session.until_epoch_ms
+        assert session.until_epoch_ms == view_of(gateway, session)["continues_at_epoch_ms"]
         with ViewerClient(gateway, capabilities=TYPED) as typed, ViewerClient(gateway) as stock:
             typed.load(session.id, gateway.root)
             stock.load(session.id, gateway.root)
@@ -80,16 +86,21 @@ def test_a_viewer_that_comes_during_the_wait_sees_its_end_and_may_cancel_it_in_a
     gateway.tell("stop")
     gateway.front.wait(FUSE_SECONDS)
     gateway.start()
-    view = ApiClient(gateway).json(f"/v1/sessions/{later.id}")["session"]
-    assert view["continues_at_epoch_ms"] == later.until_epoch_ms
+    assert later.until_epoch_ms == view_of(gateway, later)["continues_at_epoch_ms"]
+    assert gateway.tell("status").stdout.count("a turn continues") == 2
     with viewing(gateway) as viewer:
         viewer.load(later.id, gateway.root)
         viewer.find(lambda frame: word_of(frame) == "restored")
         viewer.cancel(later.id)
         viewer.find(lambda frame: frame.get("method") == "_lastword/ended")
-        assert "continues" not in gateway.tell("status").stdout
+        assert gateway.tell("status").stdout.count("a turn continues") == 1
         viewer.turn(later.id, "next")
-    assert texts(tmp_path) == ["go", "go", "next"]
+    gateway.tell("stop", "--agents")
+    gateway.front.wait(FUSE_SECONDS)
+    gateway.start()
+    assert view_of(gateway, last).get("continues_at_epoch_ms") is None
+    assert view_of(gateway, last)["state"] == "ended"
+    assert texts(tmp_path) == ["go", "go", "go", "next"]
     assert not list((gateway.state / "gateway" / "sessions").glob("*.wait"))
 
 

@@ -365,7 +365,7 @@ def _status(arguments: Sequence[str]) -> int:
             page.line("agents: none is running; the first session starts one")
     for holder in agents:
         agent = holder.get("agent_pid")
-        page.line(f"agent: {f'process {agent}' if agent else 'starts with the next prompt'}")
+        page.line(f"agent: {f'process {agent}' if agent else 'starts when it is needed'}")
         for session in holder.get("sessions", []):
             what = "a turn is running" if session.get("turn") else "idle"
             activity = str((session.get("view") or {}).get("activity"))

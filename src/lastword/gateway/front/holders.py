@@ -28,6 +28,8 @@ from lastword.core.protocol import jsonrpc
 from lastword.core.protocol.acp import object_of
 from lastword.errors import LastwordError, StoreError
 from lastword.gateway import wire
+from lastword.gateway.api.shapes import SessionView  # noqa: TC001 - read at runtime
+from lastword.gateway.api.views import stored_view
 from lastword.gateway.front.upstream import LocalUpstream
 from lastword.gateway.holder import connection
 from lastword.gateway.holder.handover import HandedHolder  # noqa: TC001 - read at runtime
@@ -169,9 +171,21 @@ class Holders:
         """Return all logs: the names of the sessions, and their paths."""
         return files.logs_in(self._template.log_folder)
 
-    def waiting(self) -> list[str]:
-        """Return the logs that are marked as waiting for the end of a limit."""
-        return files.waiting_in(self._template.log_folder, self.run_folder)
+    def waiting(self) -> list[WaitingSession]:
+        """Return the sessions without a holder that wait for the end of a limit."""
+        waiting = []
+        for path in files.waiting_in(self._template.log_folder, self.run_folder):
+            if owner_of(path) is not None:
+                continue
+            try:
+                session = reading(path, _waiting_in)
+            except (FileNotFoundError, StoreError):
+                continue
+            if session is None:
+                files.unmark_waiting(path)
+            else:
+                waiting.append(session)
+        return waiting
 
     def forget_old(self, age_seconds: float, now: float) -> int:
         """Delete the logs of sessions that ended long ago; return how many.
@@ -280,9 +294,7 @@ class Holders:
             meta = {
                 key: each for key, each in object_of(client.get("_meta")).items() if key != META
             }
-            settings = msgspec.structs.replace(
-                self._template, name=name, client=client | {"_meta": meta}, session=session
-            )
+            settings = self._settings(name, client | {"_meta": meta}, session)
             if await self._begin(settings):
                 return name
             reason, error = "holder_ended", access.not_started("holder_ended")
@@ -290,16 +302,26 @@ class Holders:
         self.reports.add("start", failure | {"retryable": True, "phase": "startup"}, session)
         raise StartError(error)
 
+    def _settings(self, name: str, client: dict[str, Any], session: str) -> HolderSettings:
+        return msgspec.structs.replace(self._template, name=name, client=client, session=session)
+
     async def _begin(self, settings: HolderSettings, handed: HandedHolder | None = None) -> bool:
         """Run a holder; return whether its agent runs."""
-        name = settings.name
-        holder = self._running[name] = self._make(settings, self.quality, self._fleet)
-        task = self._tasks[name] = asyncio.create_task(self._run(holder, handed))
-        task.add_done_callback(lambda _: self._has_ended(name))
+        holder, task = self._run_in_task(settings, handed)
         begun = asyncio.create_task(holder.begun.wait())
         await asyncio.wait((begun, task), return_when=asyncio.FIRST_COMPLETED)
         begun.cancel()
         return holder.begun.is_set()
+
+    def _run_in_task(
+        self, settings: HolderSettings, handed: HandedHolder | None = None
+    ) -> tuple[Holder, asyncio.Task[None]]:
+        """Run a holder in a task of its own."""
+        name = settings.name
+        holder = self._running[name] = self._make(settings, self.quality, self._fleet)
+        task = self._tasks[name] = asyncio.create_task(self._run(holder, handed))
+        task.add_done_callback(lambda _: self._has_ended(name))
+        return holder, task
 
     async def _run(self, holder: Holder, handed: HandedHolder | None) -> None:
         """Run a holder until its end; a fault in it ends only its own agent."""
@@ -416,6 +438,10 @@ class Holders:
         Args:
             ends_sessions: Whether their sessions end, too, and are not restored.
         """
+        if ends_sessions:
+            for session in await asyncio.to_thread(self.waiting):
+                name = f"session-{secrets.token_hex(12)}"
+                self._run_in_task(self._settings(name, session.client, session.view.id))
         tasks = list(self._tasks.values())
         for holder in list(self._running.values()):
             if ends_sessions:
@@ -430,6 +456,15 @@ class Holders:
         """Return the status of every holder."""
         return [holder.status() for holder in self._running.values()]
 
+    async def all_statuses(self) -> list[dict[str, Any]]:
+        """Return the status of every holder, and of the sessions that wait without one."""
+        waiting = [
+            {"sessionId": each.view.id, "turn": True, "view": msgspec.to_builtins(each.view)}
+            for each in await asyncio.to_thread(self.waiting)
+        ]
+        later = [{"version": wire.VERSION, "pid": os.getpid(), "agent_pid": 0, "sessions": waiting}]
+        return await self.statuses() + (later if waiting else [])
+
 
 WAITS_LOOK_SECONDS = 5.0
 """How often the logs are searched for waiting sessions."""
@@ -442,14 +477,14 @@ class WaitingSession(msgspec.Struct, frozen=True):
     """A session that waits for the end of a limit.
 
     Attributes:
-        id: its id.
         client: the `initialize` params of the client that opened it.
         wait: the wait.
+        view: what the API shows of it.
     """
 
-    id: str
     client: dict[str, Any]
     wait: StoredWait
+    view: SessionView
 
 
 class LimitWaits:
@@ -467,31 +502,22 @@ class LimitWaits:
         while True:
             for session in await asyncio.to_thread(self._due, time.time()):
                 with contextlib.suppress(StartError, OSError):
-                    await self._directory.of_session(session.id, session.client)
+                    await self._directory.of_session(session.view.id, session.client)
             await asyncio.sleep(WAITS_LOOK_SECONDS)
 
     def _due(self, now: float) -> list[WaitingSession]:
         """Return those without a holder whose limit has ended."""
         due = []
-        for path in self._holders.waiting():
-            if owner_of(path) is not None:
-                continue
-            try:
-                session = reading(path, _waiting_in)
-            except (FileNotFoundError, StoreError):
-                continue
-            if session is None:
-                files.unmark_waiting(path)
-                continue
+        for session in self._holders.waiting():
             wait = session.wait.wait
             until, latest = wait.until_epoch_seconds, wait.latest_epoch_seconds
             if until is None or latest is None or not until <= now <= latest:
                 continue
-            again_at, pause = self._again.get(session.id, (0.0, 0.0))
+            again_at, pause = self._again.get(session.view.id, (0.0, 0.0))
             if again_at - pause <= now < again_at:  # a clock that was set back lengthens no pause
                 continue
             pause = min(max(2 * pause, FIRST_PAUSE_SECONDS), LONGEST_PAUSE_SECONDS)
-            self._again[session.id] = now + pause, pause
+            self._again[session.view.id] = now + pause, pause
             due.append(session)
         return due
 
@@ -500,8 +526,8 @@ def _waiting_in(log: StoredLog) -> WaitingSession | None:
     """Return the session of a log, if it waits for the end of a limit."""
     for pinned in log.pins_of("wait:"):
         return WaitingSession(
-            id=log.remembered("id"),
             client=object_of(jsonrpc.loads(log.remembered("client").encode())),
             wait=msgspec.json.decode(pinned.entry.frame, type=StoredWait),
+            view=stored_view(log),
         )
     return None

@@ -167,11 +167,16 @@ class Holder:
                         self.agent.adopt(handed.agent.state, [], handed.turns)
                     raise
             beside = [asyncio.create_task(self._watch())]
-            if handed is None:
+            if handed is not None:
+                await self._adopt(handed)
+            elif not self.is_over:
                 await self.agent.start()
                 beside.append(asyncio.create_task(self._start()))
-            else:
-                await self._adopt(handed)
+            elif self.settings.session:  # which ends, too, and needs no agent for that
+                session = HeldSession.open(self, self.settings.session, lock=self._lock)
+                self.add(session)
+                if self.fleet is not None:
+                    await self.fleet.opened(session)
             self.begun.set()
             await self._over.wait()
         finally:

@@ -502,8 +502,7 @@ class HeldSession:
         # A full disk cannot store it: readers then go by the state of the file.
         with contextlib.suppress(LogUnavailableError):
             self.log.remember("ended", jsonrpc.dumps({"at_ms": at_ms, "cause": word}).decode())
-        if self._is_marked:
-            self._mark(waits=False)
+        self._mark(waits=False)
         self.is_over, self._ended_ms = True, at_ms
         if self._holder.fleet is None:
             self.finish()
