@@ -268,6 +268,29 @@ def test_an_installed_version_takes_over_once_it_starts(serve: Serve, tmp_path: 
 
 
 @pytest.mark.processes
+def test_a_gateway_killed_in_mid_turn_ends_it_typed_and_the_session_is_restored(
+    serve: Serve,
+) -> None:
+    gateway = serve(HANGS)
+    before = viewing(gateway)
+    session, prompt = begun(gateway, before)
+    epoch = gateway.session(session)["epoch"]
+    before.find(lambda frame: "One." in str(frame))
+    gateway.crash()
+    assert before.closed()[0] == 1006
+    with back(gateway, before, session, prompt, **cursor(before, epoch)) as after:
+        failure = failure_of(after.answer(prompt))
+        assert failure["type"] == "agent_crash"
+        assert "The gateway was stopped" in failure["message"]
+        assert before.said + after.said == ["One."]
+        assert after.find(lambda frame: "restored" in str(frame))
+        after.prompt(session)
+        after.find(lambda frame: "One." in str(frame))
+    (held,) = gateway.sessions()
+    assert (held["sessionId"], held["epoch"]) == (session, epoch)
+
+
+@pytest.mark.processes
 def test_stopping_the_gateway_ends_the_turn_and_the_next_one_restores_the_session(
     serve: Serve,
 ) -> None:

@@ -120,6 +120,24 @@ def test_a_waiting_client_gets_its_answer_from_the_next_process_and_the_agent_on
     assert texts(tmp_path) == ["go", "Go on.", "next"]
 
 
+@pytest.mark.processes
+def test_a_waiting_turn_fails_and_says_why_if_the_session_cannot_be_loaded_again(
+    serve: Serve,
+) -> None:
+    limit = {"exception": "You've hit your usage limit. Try again in 5 hours 12 minutes."}
+    script = {"turns": [[{"fail": limit}]], "sessions": "lost"}
+    gateway = serve(script, "--continue-at-reset=12h")
+    with viewing(gateway) as before:
+        session = Waiting(gateway, before)
+    gateway.crash()
+    with viewing(gateway, known=before.known) as viewer:
+        viewer.load(session.id, gateway.root)
+        viewer.prompt(session.id, id_=session.prompt)
+        answer = viewer.answer(session.prompt)
+    assert failure_of(answer)["reason"] == "not_continued"
+    assert "waited for a limit" in answer["error"]["message"]
+
+
 def reason(answer: dict[str, Any]) -> str:
     """Why a turn failed."""
     failure = failure_of(answer)

@@ -76,7 +76,7 @@ TRANSPORT_WORDS = (
     TransportWord(word="log_unreadable", type="internal", loss="none", sentence="The gateway cannot read this session's log.", advice="Try again, and check the gateway's machine if this continues.", action="report"),
     TransportWord(word="restored_without_history", type="agent_crash", loss="none", sentence="The agent was restarted and remembers nothing of the conversation.", advice="Tell it what it needs to know, or start a new session.", action="continue"),
     TransportWord(word="not_restored", type="agent_crash", loss="none", sentence="The agent could not resume this session.", advice="Start a new session.", action="restart"),
-    TransportWord(word="holder_died", type="agent_crash", loss="none", sentence="The agent's process ended unexpectedly.", advice="Send the prompt again.", action="retry"),
+    TransportWord(word="holder_died", type="agent_crash", loss="none", sentence="The agent or its gateway stopped.", advice="Send the prompt again.", action="retry"),
     TransportWord(word="observer", type="invalid_request", loss="none", sentence="This connection may watch the session but not control it.", advice="Use a controller's token.", action="fix_configuration"),
     TransportWord(word="one_session", type="invalid_request", loss="none", sentence="This token is for a single session.", advice="Use a token for all sessions.", action="fix_configuration"),
     TransportWord(word="turn_open", type="invalid_request", loss="none", sentence="A turn from another window is running in this session.", advice="Wait until it ends, or cancel it.", action="wait"),

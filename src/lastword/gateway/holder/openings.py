@@ -147,7 +147,7 @@ async def bring_back(
     holder.conversation.begin_after(session.hub.last_number)
     incident = holder.record.incident()
     if takeover is None:
-        crash = access.agent_lost("Send the prompt again.", incident)
+        crash = access.gateway_stopped(incident)
     else:
         crash = access.machine_lost(incident, goes_on=takeover.has_files)
     waiting = waiting_turn(session.log) if holder.agent.waits_for_limits else None
@@ -188,4 +188,4 @@ async def bring_back(
     if session.failed is None and history == "full":
         session.restore_wait(waiting)
     else:
-        session.carry_out(session.hub.lost_agent(crash, now_ms()))
+        session.carry_out(session.hub.lost_agent(access.not_continued(incident), now_ms()))

@@ -18,6 +18,7 @@ import msgspec
 
 from lastword.client.link_words import BY_NAME
 from lastword.core.failure.ladder import error_object
+from lastword.core.failure.sentences import own_sentence
 from lastword.core.failure.taxonomy import Action, AgentError, ErrorType, Origin, Phase, RetrySafety
 from lastword.core.link import waits
 from lastword.core.link.waits import stands_for
@@ -438,6 +439,21 @@ def agent_lost(advice: str, incident: str | None = None) -> dict[str, Any]:
     return _failed(
         ErrorType.AGENT_CRASH, "holder_died", message, Action.RETRY, incident_id=incident
     )
+
+
+def gateway_stopped(incident: str) -> dict[str, Any]:
+    """Refuse a request that was open when its gateway was stopped or killed."""
+    message = "The gateway was stopped while the agent worked. Send the prompt again."
+    return _failed(
+        ErrorType.AGENT_CRASH, "holder_died", message, Action.RETRY, incident_id=incident
+    )
+
+
+def not_continued(incident: str) -> dict[str, Any]:
+    """Refuse a prompt that waited for a limit in a session that the agent could not load again."""
+    reason = "not_continued"
+    message = own_sentence(ErrorType.AGENT_CRASH, Action.RETRY, reason)
+    return _failed(ErrorType.AGENT_CRASH, reason, message, Action.RETRY, incident_id=incident)
 
 
 def agent_stopped() -> dict[str, Any]:

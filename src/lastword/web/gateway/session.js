@@ -540,7 +540,7 @@ class SessionPage {
       case "agent_ended":
         return this.#news(`The agent's process ended (${facts.exit_signal ?? `exit status ${facts.exit_code}`}). The gateway starts it again.`, true, params.at);
       case "holder_died":
-        if (!facts.open_turns) return this.#news("The agent's process ended unexpectedly. The gateway starts it again.", true, params.at);
+        if (!facts.open_turns) return this.#news("The agent or its gateway stopped. The agent is started again.", true, params.at);
         return this.#news(sentence(params.word), true, params.at);
       case "not_restored":
       case "log_reset":
