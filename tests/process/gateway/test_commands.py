@@ -47,6 +47,7 @@ if TYPE_CHECKING:
         (("--frames", "f", "--", "true"), "is an option of `lastword run`"),
         (("--listen", "127.0.0.1:0"), "command is missing"),
         (("token", "--expires", "-5"), "--expires"),
+        (("--port", "7780", "--", "true"), "--listen 127.0.0.1:7780"),
         (("--listen", "127.0.0.1:0", "--", "NOTTHERE"), "NOTTHERE: not found; is the agent"),
         (("--listen", "127.0.0.1:0", "--", "/etc/passwd"), "cannot be started (permission denied)"),
     ],
@@ -102,6 +103,15 @@ def told(gateway: Gateway, *words: str) -> subprocess.CompletedProcess[str]:
 
 
 @pytest.mark.processes
+def test_a_gateway_with_a_record_of_its_own_names_it_where_that_is_needed(
+    serve: Serve, tmp_path: Path
+) -> None:
+    record = tmp_path / "own"
+    gateway = serve("healthy", "--record", str(record))
+    assert f"`lastword gateway token --record {record}` prints" in gateway.stderr()
+
+
+@pytest.mark.processes
 def test_status_stop_and_the_log_cover_what_runs_and_reveal_no_secret(serve: Serve) -> None:
     gateway = serve("healthy")
     page = f"http://127.0.0.1:{gateway.port}"
@@ -132,7 +142,7 @@ def test_status_stop_and_the_log_cover_what_runs_and_reveal_no_secret(serve: Ser
     assert "ASGI" not in gateway.stderr()
     status = gateway.tell("status")
     assert status.returncode == 1
-    assert f"gateway: not running on port {gateway.port}\n" in status.stdout
+    assert f"gateway: not running on port {gateway.port}; if yours" in status.stdout
     # Nor is a process ended that has its number now.
     with subprocess.Popen(["sleep", "600"]) as other:
         (pid_file,) = (gateway.runtime / "lastword").glob("*/front.pid")
@@ -160,9 +170,12 @@ def test_the_ports_of_other_gateways_are_named_where_none_runs(
         assert f"; another is running on port {first.port} (--port {first.port})\n" in told.stdout
         told = command("gateway", "stop", "--port", "1", environment=here)
         assert told.returncode == 1
-        assert f"; others are running on ports {low}, {high} (--port {low})\n" in told.stderr
+        assert f"; others are running on ports {low}, {high} (--port {low}); if" in told.stderr
         told = command("gateway", "status", "--json", "--port", "1", environment=here)
         assert json.loads(told.stdout)["other_ports"] == [low, high]
+        words = ("gateway", "--listen", f"127.0.0.1:{second.port}", "--", "true")
+        told = in_a_process(*words, environment=here)
+        assert f"is running on this port, as process {second.front.pid}" in told.stderr
     finally:
         second.close()
 
@@ -224,7 +237,7 @@ def test_a_reloading_gateway_is_asked_until_it_answers_and_none_where_none_runs(
     async def statuses() -> list[dict[str, Any]]:
         return [{"sessions": []}]
 
-    front: Any = SimpleNamespace(run_folder=str(tmp_path), statuses=statuses)
+    front: Any = SimpleNamespace(run_folder=str(tmp_path), all_statuses=statuses)
     assert control.ask(str(tmp_path), control.STATUS) == {}
     loop = asyncio.new_event_loop()
     socket = control.ControlSocket(front)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import errno
 import os
+import shlex
 import shutil
 import signal
 import sys
@@ -45,6 +46,7 @@ from lastword.gateway.front.tokens import LINK_SECONDS, TOKEN_SECONDS, Grant, Ke
 from lastword.gateway.run_folder import pid_of
 from lastword.gateway.viewing.reader import Role
 from lastword.platform.identity import local_time
+from lastword.record.paths import state_folder
 
 if TYPE_CHECKING:
     import argparse
@@ -216,7 +218,7 @@ def _serve(arguments: Sequence[str]) -> int:
         number = errno.EACCES if os.path.exists(program) and os.sep in program else errno.ENOENT
         raise UsageError(not_started(program, OSError(number, os.strerror(number))))
     try:
-        serve(settings, _ready, holder_of)
+        serve(settings, partial(_ready, _record_of(holder.state_folder)), holder_of)
     except (ServingError, StoreError) as error:
         reports = OwnReports(holder.report, holder.state_folder, program)
         failure = {"type": "internal", "reason": "gateway_not_started", "phase": "startup"}
@@ -228,20 +230,27 @@ def _serve(arguments: Sequence[str]) -> int:
     return 0
 
 
-def _ready(welcome: Welcome) -> None:
+def _record_of(folder: str) -> str:
+    """Return the option with which other commands find a gateway; empty if none is needed."""
+    if folder == state_folder(os.environ):
+        return ""
+    return f" --record {shlex.quote(folder)}"
+
+
+def _ready(record: str, welcome: Welcome) -> None:
     sys.stderr.write(f"lastword: serving at {welcome.url}\n")
     if sys.stderr.isatty():
         sys.stderr.write(f"lastword: token {welcome.token}\n")
         sys.stderr.write(f"lastword: the page (the link works once): {welcome.link()}\n")
         sys.stderr.write(
-            "lastword: Ctrl-C stops the gateway and its agents; `lastword gateway reload` restarts "
-            "it, and its agents keep running\n"
+            f"lastword: Ctrl-C stops the gateway and its agents; `lastword gateway reload{record}` "
+            "restarts it, and its agents keep running\n"
         )
     else:  # a log is read by others
-        sys.stderr.write("lastword: `lastword gateway token` prints a token\n")
+        sys.stderr.write(f"lastword: `lastword gateway token{record}` prints a token\n")
         sys.stderr.write(
             f"lastword: the page is at {welcome.page}/; "
-            f"`lastword gateway token --link {welcome.page}` prints a link to it\n"
+            f"`lastword gateway token --link {welcome.page}{record}` prints a link to it\n"
         )
     sys.stderr.flush()
 
@@ -294,6 +303,13 @@ def _other_ports(options: argparse.Namespace) -> list[int]:
     return [each for each in served_ports(_state_folder(options)) if each != options.port]
 
 
+def _missing(options: argparse.Namespace) -> str:
+    """Return where there is no gateway, and where it may be instead."""
+    where = f"running on port {options.port}{_elsewhere(_other_ports(options))}"
+    hint = "" if options.record else "; if yours was started with --record, give that here, too"
+    return where + hint
+
+
 def _elsewhere(ports: list[int]) -> str:
     match ports:
         case []:
@@ -310,8 +326,7 @@ def _reload(arguments: Sequence[str], word: str = "reload") -> int:
 def _signal(options: argparse.Namespace, number: signal.Signals) -> int:
     pid = pid_of(_run_folder(options))
     if pid is None:
-        where = _elsewhere(_other_ports(options))
-        return refuse("", f"you have no gateway running on port {options.port}{where}", status=1)
+        return refuse("", f"you have no gateway {_missing(options)}", status=1)
     os.kill(pid, number)
     doing = "reloading" if number == signal.SIGHUP else "stopping"
     sys.stdout.write(f"gateway: process {pid} is {doing}\n")
@@ -336,12 +351,17 @@ def _status(arguments: Sequence[str]) -> int:
     others = _other_ports(options)
     lines: list[str] = []
     members: dict[str, Any] = {}
+    failure: LastwordError | None = None
     if options.fleet:
         from lastword.cli.gateway import fleet_status  # noqa: PLC0415
 
-        fleet = fleet_status.fleet_of(folder)
-        lines = list(fleet_status.lines_of(fleet))
-        members["fleet"] = fleet_status.members_of(fleet)
+        try:
+            fleet = fleet_status.fleet_of(folder)
+        except LastwordError as error:
+            failure, members["fleet"] = error, None
+        else:
+            lines = list(fleet_status.lines_of(fleet))
+            members["fleet"] = fleet_status.members_of(fleet)
     if options.json:
         # A holder's own report; `sessionId` is an older name of `session_id`.
         holders = [
@@ -355,10 +375,10 @@ def _status(arguments: Sequence[str]) -> int:
             for each in agents
         ]
         envelope.write({"front_pid": front, "holders": holders, "other_ports": others, **members})
-        return 0 if front is not None else 1
+        return _status_of(front, failure)
     page = Page()
     if front is None:
-        page.line(f"gateway: not running on port {options.port}{_elsewhere(others)}")
+        page.line(f"gateway: not {_missing(options)}")
     else:
         page.line(f"gateway: process {front}{_elsewhere(others)}")
         if not agents:
@@ -381,6 +401,12 @@ def _status(arguments: Sequence[str]) -> int:
     for line in lines:
         page.line(line)
     sys.stdout.write(page.drain())
+    return _status_of(front, failure)
+
+
+def _status_of(front: int | None, failure: LastwordError | None) -> int:
+    if failure is not None:
+        return refuse("", failure)
     return 0 if front is not None else 1
 
 

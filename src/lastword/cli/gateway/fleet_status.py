@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from lastword.core.failure.phrases import counted
 from lastword.gateway.fleet.errors import FleetError
 from lastword.gateway.fleet.status import report, settings_in
+from lastword.gateway.run_folder import pid_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -25,6 +26,8 @@ def fleet_of(run_folder: str) -> FleetReport:
     """
     settings = settings_in(run_folder)
     if settings is None:
+        if pid_of(run_folder) is None:
+            raise FleetError("no gateway of a fleet is running on this port")
         raise FleetError("the gateway on this port is in no fleet; start it with --fleet")
     return asyncio.run(report(settings))
 
@@ -48,7 +51,8 @@ def lines_of(fleet: FleetReport) -> Iterator[str]:
         for owner in owners:
             yield f"  {owner.session}: {_owner(owner)}"
     for session in fleet.ownerless:
-        yield f"  {session.session}: without an owner; term {session.term}, last of {session.node}"
+        last = f"its last owner was {session.node}"
+        yield f"  {session.session}: without an owner, term {session.term}; {last}"
     whole = [each for each in fleet.streams if each.is_whole]
     copies = min((each.copies for each in whole), default=0)
     each_has = f", {counted(copies, 'copy')} of each" if whole else ""

@@ -196,6 +196,9 @@ def read(arguments: Sequence[str], files: FileSettings | None = None) -> Gateway
     word = arguments[0] if arguments and "--" not in arguments else "-"
     if not word.startswith("-") and (meant := nearest(word, WORDS)):
         raise UsageError(f"did you mean `lastword gateway {meant}`? Only options come before --")
+    before_dashes = arguments[: [*arguments, "--"].index("--")]
+    if any(each.partition("=")[0] == "--port" for each in before_dashes):
+        raise UsageError("the port is part of --listen; for example: --listen 127.0.0.1:7780")
     own, agent = made.split(arguments, value_flags())
     configured = files.words("gateway", own) if files is not None else []
     from_environment = [

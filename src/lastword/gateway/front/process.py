@@ -57,6 +57,7 @@ from lastword.gateway.run_folder import (
     close_state_folder,
     close_to_others,
     make_private,
+    pid_of,
 )
 from lastword.gateway.settings.values import VARIABLE
 from lastword.gateway.viewing.reader import Role
@@ -189,7 +190,7 @@ def serve(
             f"the gateway itself does not listen on {host}: put a proxy with TLS in front of it, "
             "and give --behind-proxy"
         )
-    listening, inherited, handed = _inherited() or (_listening(*settings.listen), -1, None)
+    listening, inherited, handed = _inherited() or (_beginning(settings), -1, None)
     port = listening.getsockname()[1]
     folder, run_folder, log_folder = _make_folders(settings.holder.state_folder, port)
     hold()
@@ -524,6 +525,15 @@ def _inherited() -> tuple[socket.socket, int, HandedHolders] | None:
     for number in (listening, pid_file, *handed.descriptors):
         os.set_inheritable(number, False)  # noqa: FBT003 - its only form
     return socket.socket(fileno=listening), pid_file, handed
+
+
+def _beginning(settings: GatewaySettings) -> socket.socket:
+    pid = pid_of(run_folder_of(settings.holder.state_folder, settings.listen[1]))
+    if pid is not None:
+        raise ServingError(
+            f"your gateway is running on this port, as process {pid}; choose another with --listen"
+        )
+    return _listening(*settings.listen)
 
 
 def _listening(host: str, port: int) -> socket.socket:
