@@ -70,6 +70,7 @@ OTHERS = re.compile(
     r"|command -v lastword|\./prepare .*|docker compose .*|pytest --pyargs lastword\.conformance .*"
     r"|python3 -m venv .*|toad acp .*|alias toad-\w+=.*|acpx [\w-]+ .*"
     r"|nats-server .*|\(umask 077; openssl rand .*"  # tests/interop/fleet/test_fleet_page.py
+    r"|curl -H \"Authorization: Bearer .*"  # tests/process/gateway/test_events.py
     r"|npm (install|pkg) .*"  # tests/interop/typescript
 )
 """Lines of other programs. Those of README that set everything up are run by `.ci/run`."""

@@ -603,7 +603,7 @@ class Holder:
             sessions = list(self.sessions.values())
             for session in sessions:
                 session.end_turns()
-            self.sessions.clear()  # what the agent says as it ends is no part of them
+            self.sessions.clear()  # they get nothing that the agent says as it ends
             self._by_agents_id.clear()
             await self.agent.stop()  # before another one can be started in the same files
             if self.fleet is not None:

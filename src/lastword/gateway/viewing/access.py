@@ -381,7 +381,10 @@ def too_many_open(limit: int) -> dict[str, Any]:
 
 def unknown_session(session_id: str) -> dict[str, Any]:
     """Refuse a session that does not exist, by a code that clients know."""
-    message = "This session does not exist on the gateway. List the sessions, or start a new one."
+    message = (
+        "This session does not exist on the gateway. Start a new one, or find its whole id with "
+        "`lastword log` on the gateway's machine."
+    )
     return {
         "code": acp.RESOURCE_NOT_FOUND,
         "message": message,

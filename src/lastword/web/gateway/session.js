@@ -119,7 +119,7 @@ class SessionPage {
       { class: "composer" },
       h("label", { for: "prompt" }, "Prompt"),
       this.box,
-      h("p", { class: "buttons" }, this.send, this.stop, h("small", { id: "prompt-hint", class: "quiet" }, "Enter sends, Shift+Enter begins a line.")),
+      h("p", { class: "buttons" }, this.send, this.stop, h("small", { id: "prompt-hint", class: "quiet" }, "Enter sends, Shift+Enter starts a new line.")),
       this.inForce.commands,
     );
     this.form.addEventListener("submit", (event) => {

@@ -16,7 +16,7 @@ const STATES = {
   waiting_for_answer: ["Waiting for an answer", "waits"],
   failed: ["Last turn failed", "failed"],
   ended: ["Ended", "gone"],
-  lost: ["Its process died; opening it restores it", "warning"],
+  lost: ["Its agent has ended; opening it starts a new one", "warning"],
 };
 
 /** @returns {import("./main.js").View} */
