@@ -142,7 +142,7 @@ def test_status_stop_and_the_log_cover_what_runs_and_reveal_no_secret(serve: Ser
     assert "ASGI" not in gateway.stderr()
     status = gateway.tell("status")
     assert status.returncode == 1
-    assert f"gateway: not running on port {gateway.port}; if yours" in status.stdout
+    assert f"gateway: not running on port {gateway.port} (does it" in status.stdout
     # Nor is a process ended that has its number now.
     with subprocess.Popen(["sleep", "600"]) as other:
         (pid_file,) = (gateway.runtime / "lastword").glob("*/front.pid")
@@ -170,7 +170,7 @@ def test_the_ports_of_other_gateways_are_named_where_none_runs(
         assert f"; another is running on port {first.port} (--port {first.port})\n" in told.stdout
         told = command("gateway", "stop", "--port", "1", environment=here)
         assert told.returncode == 1
-        assert f"; others are running on ports {low}, {high} (--port {low}); if" in told.stderr
+        assert f"; others are running on ports {low}, {high} (--port {low}) (does" in told.stderr
         told = command("gateway", "status", "--json", "--port", "1", environment=here)
         assert json.loads(told.stdout)["other_ports"] == [low, high]
         words = ("gateway", "--listen", f"127.0.0.1:{second.port}", "--", "true")

@@ -306,7 +306,7 @@ def _other_ports(options: argparse.Namespace) -> list[int]:
 def _missing(options: argparse.Namespace) -> str:
     """Return where there is no gateway, and where it may be instead."""
     where = f"running on port {options.port}{_elsewhere(_other_ports(options))}"
-    hint = "" if options.record else "; if yours was started with --record, give that here, too"
+    hint = "" if options.record else " (does it have its own --record?)"
     return where + hint
 
 
