@@ -232,6 +232,25 @@ def test_a_turn_that_waits_for_a_limit_continues_at_another_node(
         assert answer["result"] == {"stopReason": "end_turn"}
 
 
+def test_a_wait_survives_a_stop_of_its_node_and_ends_with_the_sessions(
+    fleet: Fleet, tmp_path: Path
+) -> None:
+    limited = ("limited", str(tmp_path / "prompts"), "1", "3600")
+    command = [sys.executable, "-m", "tests.kit.gateway.agents", *limited]
+    node = fleet.start("w1", "--continue-at-reset=12h", command=command)
+    with ViewerClient(node, replay=True) as viewer:
+        session = viewer.new(node.root)
+        viewer.prompt(session)
+        viewer.find(is_life("limit_wait"))
+    for words in (("stop",), ("stop", "--agents")):
+        assert "a turn continues" in node.tell("status").stdout
+        node.tell(*words)
+        node.front.wait(FUSE_SECONDS)
+        node.start()
+    assert "a turn continues" not in node.tell("status").stdout
+    until("it has ended", lambda: listed(node, session)["state"] == "ended")
+
+
 def test_an_owner_that_was_stopped_for_longer_than_its_lease_shows_and_does_nothing_more(
     fleet: Fleet,
 ) -> None:

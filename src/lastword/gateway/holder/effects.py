@@ -96,11 +96,16 @@ class Effects:
                     self._last = self._log.append(effect.entries)
                 finally:
                     self.is_writing = False
-            elif self._last <= self._log.head and not self._waiting:
+            elif self.are_committed and not self._waiting:
                 self._send(effect)
             else:
                 self._waiting.append((self._last, effect))
         self.send_waiting()
+
+    @property
+    def are_committed(self) -> bool:
+        """Whether the log has all entries that were written; some logs commit later."""
+        return self._last <= self._log.head
 
     def send_waiting(self) -> None:
         """Send the messages whose entries have been committed."""

@@ -448,7 +448,8 @@ class HeldSession:
         """Wake the waiting viewers: the log may have grown."""
         if self.is_over:
             return
-        if self._is_marked and not self.log.pins_of("wait:"):
+        has_all = self._effects.are_committed
+        if self._is_marked and has_all and not self.log.pins_of("wait:"):
             self._mark(waits=False)
         if self.log.epoch != self._epoch:
             self._epoch = self.log.epoch

@@ -467,7 +467,9 @@ def test_a_message_waits_for_the_commits_before_it_and_for_no_other(tmp_path: Pa
     written.pop(0)()
     effects.send_waiting()
     assert sent == line[:2]
+    assert not effects.are_committed
     written.pop(0)()
+    assert effects.are_committed
     effects.carry_out([line[4]])
     assert sent == line
     disk.close()
