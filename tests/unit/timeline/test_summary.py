@@ -294,6 +294,7 @@ SAID: list[Any] = [
         "command, 2 times.",
     ),
     (Told().text(), "it still runs, or lastword was killed"),
+    (Told(), "Nothing after its start is known."),
 ]
 
 
