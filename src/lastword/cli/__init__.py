@@ -63,6 +63,11 @@ def _answered(command: str, rest: list[str]) -> int:
     except OSError as error:
         return _cannot_write(error)
     own = rest[: rest.index("--")] if "--" in rest else rest
+    if command == "connect" and status == 2:  # noqa: PLR2004
+        # Only needed for an error that an editor's user should see.
+        from lastword.cli.words import answer_client  # noqa: PLC0415
+
+        answer_client(stderr.beginning)
     try:
         if status and "--json" in own and not stdout.beginning:
             # Only needed for an error that a program reads.

@@ -1,6 +1,7 @@
 """Suggestions for a word that the command line does not know.
 
-Owns the sentences, and the form of a refusal. Loads the redactor only for a sentence.
+Owns the sentences, and the form of a refusal, also as an answer to an ACP client. Loads the
+redactor only for a sentence.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import os
 import shlex
 import shutil
 import sys
+import threading
 from typing import TYPE_CHECKING
 
 from lastword.core.redact.printable import one_line
@@ -20,6 +22,9 @@ if TYPE_CHECKING:
 
 MAX_SHOWN_CHARS = 40
 _CUTOFF = 0.6
+
+FIRST_REQUEST_SECONDS = 2.0
+"""How long a client may take to send its first request to a command that has refused to start."""
 
 
 def refuse(command: str, problem: object, *, status: int = 2) -> int:
@@ -32,6 +37,63 @@ def refuse(command: str, problem: object, *, status: int = 2) -> int:
     """
     sys.stderr.write(f"lastword{command and f' {command}'}: {problem}\n")
     return status
+
+
+def answer_client(sentence: str) -> None:
+    """Answer the first ACP request on stdin with the sentence of a refusal, if one comes soon.
+
+    An editor starts the command, and may show its user nothing else of the refusal.
+    """
+    from lastword.core.failure import ladder  # noqa: PLC0415
+    from lastword.core.failure.taxonomy import (  # noqa: PLC0415
+        Action,
+        AgentError,
+        ErrorType,
+        Origin,
+        Phase,
+    )
+    from lastword.core.failure.wording import plain_text  # noqa: PLC0415
+    from lastword.core.link.handshake import read_client  # noqa: PLC0415
+    from lastword.core.protocol import jsonrpc  # noqa: PLC0415
+
+    received: list[bytes] = []
+
+    def read() -> None:
+        try:
+            # Not through sys.stdin, whose lock a thread that still reads would hold at the exit.
+            while data := os.read(0, 65536):
+                received.append(data)
+                if b"\n" in data:
+                    return
+        except OSError:
+            return  # stdin is closed
+
+    if os.isatty(0) or os.isatty(1):
+        return
+    reader = threading.Thread(target=read, daemon=True)
+    reader.start()
+    reader.join(FIRST_REQUEST_SECONDS)
+    request = jsonrpc.decode(b"".join(received).partition(b"\n")[0])
+    if not isinstance(request, jsonrpc.Frame) or request.message.method is None:
+        return
+    request_id = request.message.request_id
+    if request_id is None:
+        return
+    error = AgentError(
+        type=ErrorType.INTERNAL,
+        message=plain_text(redacted(sentence)),
+        retryable=False,
+        origin=Origin.LASTWORD,
+        phase=Phase.STARTUP,
+        action=Action.FIX_CONFIGURATION,
+    )
+    # As for any failed request other than a prompt: a client must not send it again.
+    details = ladder.details_of(read_client(request.readable))
+    members = ladder.error_object(error, had_output=True, details=details, is_prompt=False)
+    try:
+        os.write(1, jsonrpc.error(request_id, members) + b"\n")
+    except OSError:
+        return  # the client is gone
 
 
 def nearest(word: str, choices: Iterable[str]) -> str:

@@ -6,6 +6,8 @@ import json
 import os
 from typing import TYPE_CHECKING
 
+import pytest
+
 from tests.kit.command import command
 
 if TYPE_CHECKING:
@@ -30,6 +32,32 @@ def test_a_known_editor_without_a_command_gets_the_next_one_printed(tmp_path: Pa
     assert done.returncode == 0
     assert "setup zed --write -- CMD" in done.stdout
     assert done.stderr == ""
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [("run", "--retri", "2", "--", "no-agent"), ("connect", "--retri"), ("connect", "ftp://host")],
+)
+def test_a_mistake_in_an_editors_entry_is_the_answer_to_its_first_request(
+    arguments: tuple[str, ...],
+) -> None:
+    first = {"jsonrpc": "2.0", "id": "a", "method": "initialize", "params": {"protocolVersion": 1}}
+    done = command(*arguments, stdin=json.dumps(first) + "\n")
+    silent = command(*arguments)
+    assert (silent.returncode, silent.stdout) == (2, "")
+    assert (done.returncode, done.stderr) == (2, silent.stderr)
+    answer = json.loads(done.stdout)
+    assert (answer["id"], answer["error"]["code"]) == ("a", -32603)
+    assert answer["error"]["message"] == done.stderr.strip().replace("`", "").replace("  ", " ")
+    payload = answer["error"]["data"]["agent_error"]
+    assert (payload["origin"], payload["phase"]) == ("lastword", "startup")
+    assert (payload["action"], payload["retryable"]) == ("fix_configuration", False)
+
+
+@pytest.mark.parametrize("sent", ["no JSON\n", '{"jsonrpc":"2.0","method":"session/cancel"}\n'])
+def test_what_is_no_request_gets_no_answer(sent: str) -> None:
+    done = command("run", "--retri", "--", "no-agent", stdin=sent)
+    assert (done.returncode, done.stdout) == (2, "")
 
 
 MISTAKES = (

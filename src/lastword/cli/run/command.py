@@ -43,8 +43,7 @@ def main(arguments: list[str]) -> int:
     try:
         options = parse(arguments)
     except UsageError as error:
-        write_message(one_line(str(error)))
-        return 2
+        return _refused(str(error))
     for warning in options.files.warnings if options.files is not None else ():
         write_message(warning)
     without_our_locale()
@@ -77,8 +76,7 @@ def _relay(options: RunOptions) -> int:
             frames = Frames(str(options.values["frames"]), secrets)
         except OSError as error:
             reason = (error.strerror or "failed").lower()
-            write_message(one_line(f"--frames cannot be {options.values['frames']}: {reason}"))
-            return 2
+            return _refused(f"--frames cannot be {options.values['frames']}: {reason}")
     inbox = SignalInbox()
     agent: Agent | None = None
     guardian: Guardian | None = None
@@ -103,6 +101,15 @@ def _relay(options: RunOptions) -> int:
         return status
     exit_ = sidecar.run()
     return exit_.status if exit_ else 1
+
+
+def _refused(sentence: str) -> int:
+    write_message(one_line(sentence))
+    # Loaded only for an error: no agent waits for it.
+    from lastword.cli.words import answer_client  # noqa: PLC0415
+
+    answer_client(f"lastword: {sentence}")
+    return 2
 
 
 def _not_started(program: str, error: OSError) -> int:
