@@ -46,6 +46,7 @@ from lastword.core.failure.taxonomy import (
     safety_of,
 )
 from lastword.core.redact.environment_secrets import secrets_of
+from lastword.core.redact.printable import one_line
 from lastword.core.redact.redactor import Redactor
 from lastword.core.redact.truncate import clip, informative_lines
 
@@ -367,7 +368,7 @@ def explain(case: Case) -> Explanation:
 
 def _line(text: str, limit: int) -> str:
     """Return one line, without anything that could move a terminal's cursor."""
-    plain = " ".join("".join(c if c.isprintable() else " " for c in text[: limit * 4]).split())
+    plain = " ".join(one_line(text[: limit * 4]).split())
     return plain if len(plain) <= limit else plain[: limit - 3] + "..."
 
 

@@ -26,6 +26,7 @@ from lastword.core.failure.taxonomy import Phase, RetrySafety
 from lastword.core.link.choices import Models
 from lastword.core.link.handshake import read_agent, read_client
 from lastword.core.protocol import acp, glued, jsonrpc
+from lastword.core.redact.printable import one_line
 from lastword.core.redact.redactor import redact_text
 from lastword.kit.doctor import Observation, note, ok, problem
 from lastword.kit.peer import Frame, StrictClient, refused
@@ -582,4 +583,4 @@ class _Visitor(StrictClient):
         self.result.noise_lines += 1
         if len(self.result.noise) < MAX_NOISE:
             text = line.decode("utf-8", "replace")[:NOISE_CHARS]
-            self.result.noise.append("".join(c if c.isprintable() else " " for c in text))
+            self.result.noise.append(one_line(text))

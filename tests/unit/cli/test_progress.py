@@ -130,7 +130,7 @@ def test_work_that_takes_seconds_shows_how_many(
         ("e\u0301e\u0301e\u0301e\u0301", 7, "⠋ e\u0301e\u0301e\u0301e\u0301"),
         ("no room at all", 5, "⠋ .."),
         ("no column", 1, "⠋ "),
-        ("two\nlines\033[2J", 40, "⠋ two lines [2J"),
+        ("two\nlines\033[2J", 40, "⠋ two lines"),
     ],
 )
 def test_a_line_never_exceeds_the_terminal_and_cannot_steer_it(

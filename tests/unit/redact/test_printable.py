@@ -24,6 +24,25 @@ def test_a_character_that_a_terminal_obeys_becomes_a_space(mark: str) -> None:
     assert one_line(f"a{mark}b\n\tc") == "a b  c"
 
 
+@every(
+    ("written", "shown"),
+    [
+        ("\x1b[91m\x1b[1mError: \x1b[0mno model", "Error: no model"),
+        ("\x1b[38;5;9;1mError\x1b[0m: no\x1b[K", "Error: no"),
+        ("a\x1b[?25lb\x1b[2 qc", "a b c"),
+        ("\x1b]0;title\x07a\x1b]8;;http://host\x1b\\link\x1b]8;;\x1b\\", " a link "),
+        ("a\x1b]an end is missing", "a ]an end is missing"),
+        ("a\x1b[\x1b[0m31mb [5m]", "a b [5m]"),
+    ],
+)
+def test_a_control_sequence_is_removed_as_a_whole(written: str, shown: str) -> None:
+    assert printable(written) == one_line(written) == shown
+    verdict = Verdict(type=ErrorType.UNKNOWN, retryable=False, rule="", detail=written)
+    error = compose(verdict, phase=None, retry_safety=None)
+    quoted = " ".join(shown.split()).replace("[", "(").replace("]", ")").removeprefix("Error: ")
+    assert f'"{quoted}"' in error.message
+
+
 def test_a_text_that_can_be_printed_is_the_same() -> None:
     assert printable("naïve 😀 text") == "naïve 😀 text"
     assert printable_json('"naïve 😀 text"') == '"naïve 😀 text"'

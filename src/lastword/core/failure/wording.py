@@ -42,6 +42,7 @@ from lastword.core.failure.taxonomy import (
     RetrySafety,
     safety_of,
 )
+from lastword.core.redact.printable import without_sequences
 from lastword.core.redact.redactor import redact_text
 from lastword.core.redact.truncate import ends_to_bytes, informative_lines
 
@@ -122,7 +123,7 @@ def compose(  # noqa: PLR0913 - six options is our own limit
             since the core knows neither clock nor zone.
         restarts: The next request will reach a working agent, by whatever means.
     """
-    text = without_forbidden(redact(verdict.detail)) if verdict.detail else ""
+    text = without_forbidden(without_sequences(redact(verdict.detail or "")))
     action = choose_action(verdict, retry_safety, restarts=restarts)
     advice = _advice(verdict, action, now, text)
     if restarts and verdict.type is ErrorType.AGENT_CRASH:
@@ -310,7 +311,7 @@ def quotable(text: str) -> str:
 def plain_text(text: str) -> str:
     """Return a redacted text on one line, without what clients read as markup or as a signal."""
     # This comes last, since joining lines can form the phrases.
-    return without_forbidden(on_one_line(text))
+    return without_forbidden(on_one_line(without_sequences(text)))
 
 
 def on_one_line(text: str) -> str:
