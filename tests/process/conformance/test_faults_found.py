@@ -450,3 +450,12 @@ def test_a_fault_that_the_sidecar_is_said_to_mend_is_gone_behind_it() -> None:
 def test_an_agent_behind_the_sidecar_passes_the_checks_for_an_intermediary() -> None:
     assert find((*RUN, *meddled("nothing")), "agent-killed").verdict is CheckVerdict.PASS
     assert find(BARE_AGENT, "agent-killed").verdict is CheckVerdict.NOT_APPLICABLE
+
+
+def test_a_wrapper_such_as_npx_is_no_intermediary() -> None:
+    agent = (sys.executable, "-m", "lastword", "agent", "healthy")
+    found = find(("sh", "-c", '"$@"; exit', "sh", *agent), "agent-killed")
+    assert (found.verdict, found.evidence) == (
+        CheckVerdict.NOT_APPLICABLE,
+        "nothing stands in front of the agent's process",
+    )

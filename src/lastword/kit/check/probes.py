@@ -585,12 +585,17 @@ def _crash(talk: Conversation) -> None:
     talk.initialize(NEGOTIATED)
     if not talk.transcript.speaks:
         raise NotApplicableError("it does not say that it speaks agent_error")
-    # On Linux: the processes behind an intermediary, which may have forked copies of itself.
+    # On Linux: the processes behind an intermediary, which may have forked copies of itself. One
+    # that reads our pipe itself was started by a wrapper, such as npx, which relays nothing.
     parent = talk.peer.pid
     own = _command_line(parent)
     task = Path(f"/proc/{parent}/task/{parent}/children")
     children = [int(child) for child in task.read_text().split()] if task.exists() else []
-    victims = [child for child in children if _command_line(child) != own]
+    victims = [
+        child
+        for child in children
+        if _command_line(child) != own and _stdin(child) != _stdin(parent)
+    ]
     if not victims:
         raise NotApplicableError("nothing stands in front of the agent's process")
     _open_turn(talk)
@@ -607,6 +612,13 @@ def _command_line(pid: int) -> bytes:
         return Path(f"/proc/{pid}/cmdline").read_bytes()
     except OSError:
         return b""
+
+
+def _stdin(pid: int) -> str:
+    try:
+        return os.readlink(f"/proc/{pid}/fd/0")
+    except OSError:
+        return ""
 
 
 def _need(talk: Conversation, scenario: ProviderScenario) -> None:
