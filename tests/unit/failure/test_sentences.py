@@ -243,6 +243,46 @@ def test_a_long_detail_is_cut_to_its_bound_and_keeps_its_first_and_its_last_word
     check(error)
 
 
+NODE = """file:///home/me/agent.mjs:6
+{source}throw new Error('the index file is damaged');
+{spaces}^
+
+Error: the index file is damaged
+    at Timeout._onTimeout (file:///home/me/error handling/agent.mjs:6:11)
+    at async Promise.all (index 0)
+    at listOnTimeout (node:internal/timers:581:17) {{
+  [cause]: TypeError: no index
+      at Timeout._onTimeout (/home/me/error.js:6:2)
+}}
+
+Node.js v22.1.0
+"""
+PYTHON = """Traceback (most recent call last):
+  File "/home/me/error.py", line 6, in open_or_fail
+    raise DamagedError("the index file is damaged")
+DamagedError: the index file is damaged
+"""
+
+
+@every(
+    ("stderr", "quoted"),
+    [
+        *(
+            (
+                NODE.format(source=source, spaces=" " * len(source)),
+                "the index file is damaged (cause): TypeError: no index",
+            )
+            for source in ("  ", "failed=1;" * 300)
+        ),
+        (NODE.format(source="x();", spaces="    ").partition("\n")[2], "the index file is damaged"),
+        (PYTHON, "DamagedError: the index file is damaged"),
+    ],
+)
+def test_a_crash_is_quoted_without_frames_and_source(stderr: str, quoted: str) -> None:
+    message = words_for(classify_exit(exit_code=1, stderr_tail=stderr)).message
+    assert f'On stderr: "{quoted}' in message
+
+
 def test_a_quote_is_one_short_line_without_markup_and_steers_no_terminal() -> None:
     assert quotable("a\n`b` *c* <d> [e] \u2028 f.") == "a b c d (e) f"
     assert len(quotable("word " * 1000)) <= 200

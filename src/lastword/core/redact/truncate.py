@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
+from itertools import zip_longest
 
 MAX_WORD_CHARS = 256
 CLIP_HEAD_CHARS = 4096
@@ -17,6 +18,12 @@ _CUT_MARK = " (cut)"
 _GAP = "\n...\n"
 _ESCAPED = re.compile(r'[\x00-\x1f"\\\x7f]')
 _WORD_MARKS = " \t\r\n\"',;<>()[]{}"
+_FRAME = re.compile(r"\s+at \S.{0,400}(?:\)|:\d+)(?: \{)?$")
+_LOCATION = re.compile(
+    r'\s*File "[^"]{1,400}", line \d+|(?:file:|node:|/|[A-Za-z]:[\\/]).{1,400}:\d+$'
+)
+_POINTER = re.compile(r"\s*\^+\s*$|\s+[~^]+\s*$")
+"""Lines of the stacks of Python and Node: a frame, the place of some source, and a mark below."""
 _ERROR_SIGNS = (
     "error",
     "exception",
@@ -63,8 +70,21 @@ def clip(text: str, head: int = CLIP_HEAD_CHARS, tail: int = CLIP_TAIL_CHARS) ->
 
 def informative_lines(log: str) -> str:
     """Return the last lines of a log that look like errors; the others mislead."""
-    lines = [line for line in clip(log, 0, LOG_TAIL_CHARS).splitlines() if looks_like_error(line)]
-    return "\n".join(lines[-LOG_LINES:])
+    lines = _without_source(clip(log, 0, LOG_TAIL_CHARS).splitlines())
+    return "\n".join([line for line in lines if looks_like_error(line)][-LOG_LINES:])
+
+
+def _without_source(lines: list[str]) -> list[str]:
+    """Return the lines without stack frames and the source that they quote."""
+    kept: list[str] = []
+    before = ""
+    for line, after in zip_longest(lines, lines[1:], fillvalue=""):
+        # Python omits the source where it has none; otherwise it is indented as the frame is.
+        is_source = _LOCATION.match(before) and (line[:1].isspace() or not before[:1].isspace())
+        if not (is_source or _POINTER.match(after) or _LOCATION.match(line) or _FRAME.match(line)):
+            kept.append(line)
+        before = line
+    return kept
 
 
 def looks_like_error(line: str) -> bool:
