@@ -76,15 +76,15 @@ def informative_lines(log: str) -> str:
 
 def _without_source(lines: list[str]) -> list[str]:
     """Return the lines without stack frames and the source that they quote."""
-    kept: list[str] = []
+    rest: list[str] = []
     before = ""
     for line, after in zip_longest(lines, lines[1:], fillvalue=""):
         # Python omits the source where it has none; otherwise it is indented as the frame is.
         is_source = _LOCATION.match(before) and (line[:1].isspace() or not before[:1].isspace())
         if not (is_source or _POINTER.match(after) or _LOCATION.match(line) or _FRAME.match(line)):
-            kept.append(line)
+            rest.append(line)
         before = line
-    return kept
+    return rest
 
 
 def looks_like_error(line: str) -> bool:
