@@ -112,8 +112,9 @@ class LoopWatchdog:
             stack = traceback.extract_stack(frame) if frame else []
             del frame  # this one stays, and would keep what the handler holds
             logger.error(
-                "The event loop has been blocked for %g seconds, here:\n%sNeither a cancel nor a "
-                "limit can reach the handler: await slow work, or run it with asyncio.to_thread.",
+                "The event loop has been blocked for %g seconds, here:\n%sThe client gets its "
+                "answer after a cancel or at a limit, but the handler cannot be stopped: await "
+                "slow work, or run it with asyncio.to_thread.",
                 BLOCKED_SECONDS,
                 "".join(traceback.format_list(stack[-_FRAMES_SHOWN:])),
             )
@@ -147,12 +148,20 @@ _WHOLE_CHARS = 8192
 
 
 class _WithoutSecrets(logging.Filter):
-    """Redacts the traceback of a handler's exception, and passes every other record unchanged."""
+    """Redacts the traceback of a handler's exception, and passes every other record unchanged.
+
+    Drops it if its author meant it: `turn.fail()` is not an accident.
+    """
 
     def filter(self, record: logging.LogRecord) -> bool:
         failed = _FAILED.get()
         if failed is None or not record.exc_info or record.exc_info[1] is not failed[0]:
             return True
+        # A handler has raised, so it is loaded.
+        from lastword.inprocess.exceptions import AuthorError  # noqa: PLC0415
+
+        if isinstance(failed[0], AuthorError):
+            return False
         text = _FORMATTER.formatException(record.exc_info)
         # Redaction cuts a long text, so a long traceback is redacted line by line.
         parts = [text] if len(text) <= _WHOLE_CHARS else text.split("\n")

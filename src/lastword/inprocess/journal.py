@@ -74,11 +74,12 @@ def collected_by(collector: EntryCollector) -> Iterator[None]:
 class Journal:
     """Receives one link's entries."""
 
-    __slots__ = ("_door", "_folder", "_number", "_over", "_run_id", "_thread")
+    __slots__ = ("_door", "_folder", "_number", "_options", "_over", "_run_id", "_thread")
 
     def __init__(self, options: Options, *, door: str) -> None:
         """Open it; `door` is `guard` or `serve`."""
         self._door = door
+        self._options = options
         self._run_id = settings.run_of(options)
         self._folder = settings.record_folder(options, os.environ)
         self._thread: RecorderThread | None = None
@@ -87,7 +88,7 @@ class Journal:
 
     def note(self, entry: Entry) -> None:
         try:
-            settings.note(entry)
+            settings.note(entry, self._options)
             log(entry)
             if _collectors:
                 for collector in tuple(_collectors):

@@ -163,37 +163,42 @@ _MENDED_BY = {
     'acp.PromptResponse(stop_reason="end_turn"), or {"stopReason": "end_turn"} under serve',
     "unknown_stop_reason": "the handler of session/prompt returned a stop reason that the "
     "protocol does not know",
-    "silent_success": "the handler of session/prompt returned without having shown anything: send "
-    "an update, raise what went wrong, or call current_turn().output() if the user did see "
-    "something",
+    "silent_success": "the handler of session/prompt returned without an answer: send an update, "
+    "raise what went wrong (do not send it as text), or call current_turn().output() if the user "
+    "did see something",
     "runaway": "the handler sends the same update endlessly",
-    "first_update_timeout": "the handler showed nothing in time: send updates, or call "
+    "first_update_timeout": "the handler showed nothing within %g s "
+    "(first_update_timeout_seconds): send updates, or call current_turn().progress() while it "
+    "works",
+    "idle_timeout": "the handler was silent for %g s (idle_timeout_seconds): send updates, or call "
     "current_turn().progress() while it works",
-    "idle_timeout": "the handler went silent: send updates, or call current_turn().progress() "
-    "while it works",
     "agent_cancelled": "the handler cancelled itself, or the agent cancelled its task: it raised "
     "CancelledError although no user cancelled",
-    "no_answer": "the handler did not stop when it was cancelled: let the cancellation pass, "
-    "and do not catch BaseException around an await",
+    "no_answer": "the handler did not stop when it was cancelled: let the cancellation pass "
+    "(do not catch BaseException around an await), and do not block the event loop",
     "busy_with_ended_turn": "a prompt could not be accepted: the handler of an earlier turn "
-    "swallowed its cancellation and is still running",
+    "is still running although it was cancelled",
 }
 
 _DROPPED = {
     "answer_to_nobody": "an answer was sent without an open request: answer once, by returning "
     "from the handler",
-    "late_answer": "a handler returned after its turn was ended: it swallowed its cancellation",
-    "quarantine": "an update of a turn that has been ended was dropped: its handler swallowed its "
-    "cancellation and is still running",
+    "late_answer": "a handler returned after its turn was ended: it swallowed its cancellation, "
+    "or blocked the event loop",
+    "quarantine": "an update of a turn that has been ended was dropped: its handler is still "
+    "running although it was cancelled",
     "not_json": "a frame that is not JSON was not sent to the client",
 }
 
 
-def note(entry: Entry) -> None:
-    """Warn if an entry shows something that the author can fix."""
+def note(entry: Entry, options: Options = _DEFAULTS) -> None:
+    """Warn if an entry shows something that the author can fix; limits are those of the options."""
     if entry.kind is Kind.ERROR:
-        advice = _MENDED_BY.get(str(entry.facts.get("reason")))
+        reason = str(entry.facts.get("reason"))
+        advice = _MENDED_BY.get(reason)
         if advice:
+            if reason.endswith("_timeout"):
+                advice %= getattr(options, f"{reason}_seconds")
             what = f"Session {entry.session_id}" if entry.session_id else "A request"
             logger.warning("%s failed: %s.", what, advice)
     elif entry.kind is Kind.FRAME_DROPPED and entry.facts.get("side") == "agent":

@@ -79,7 +79,7 @@ def test_a_swallowed_cancel_is_answered_and_late_output_is_dropped(start: Start)
     client.expect_line("the handler did not stop when it was cancelled")
     # Until it stops, its session is answered typed.
     assert client.turn("say").error["reason"] == "busy_with_ended_turn"
-    client.expect_line("the handler of an earlier turn swallowed its cancellation")
+    client.expect_line("the handler of an earlier turn is still running")
     client.go_on()
     client.expect_line("was sent after the answer to its own session/prompt, and is dropped")
     client.roundtrip()

@@ -200,7 +200,7 @@ def test_a_handler_that_returns_no_answer_ends_its_turn_typed_and_is_logged(
     told = client.settled()
     assert client.turn("silent").error["reason"] == "silent_success"
     [said] = client.settled()[len(told) :]
-    assert "returned without having shown anything" in said
+    assert "returned without an answer" in said
     # What JSON cannot express is sent as the nearest that it can.
     for what, meta in (("bytes", {"raw": "/w=="}), ("not_a_number", {"rate": None})):
         assert client.take(f"return {what}")["result"] == END_TURN | {"_meta": meta}

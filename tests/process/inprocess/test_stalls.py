@@ -30,7 +30,7 @@ def test_a_blocked_turn_ends_typed_while_the_loop_is_still_blocked(
     # for, so that the loop has the rest of it.
     again = tmp_path / "again"
     prompt = client.prompt(f"block_for 1.0 15000 {again}", "s2")
-    client.expect_line("Session s2 failed: the handler went silent")
+    client.expect_line("Session s2 failed: the handler was silent")
     again.touch()
     answer = client.answer(prompt)
     assert answer["error"]["data"]["agent_error"]["reason"] == "idle_timeout"

@@ -13,8 +13,10 @@ from typing import TYPE_CHECKING, Any, NoReturn, cast
 import anyio
 import pytest
 
+from lastword import current_turn
 from lastword.core.link.connection import LinkOptions
 from lastword.core.protocol import jsonrpc
+from lastword.errors import TurnFailedError
 from lastword.inprocess import handling
 from lastword.inprocess import link as link_module
 from lastword.inprocess.link import HandlerLink
@@ -210,6 +212,22 @@ async def test_a_handlers_traceback_is_logged_whole_without_its_secrets(
     assert "ValueError: Incorrect API key provided: (redacted)" in caplog.text
     assert all(f"Note {number} of" in caplog.text for number in range(notes))
     assert "(cut)" not in caplog.text
+
+
+@pytest.mark.parametrize("name", [None, "lastword"])
+async def test_a_failure_that_the_author_meant_is_no_accident_in_the_log(
+    caplog: pytest.LogCaptureFixture, name: str | None
+) -> None:
+    async def failing() -> None:
+        current_turn().fail("budget", "Your team's budget is used up.")
+
+    door = Door()
+    try:
+        await door.run(door.prompt, failing)
+    except TurnFailedError:
+        logging.getLogger(name).exception("Unhandled error")
+    assert door.typed(1)["message"] == "Your team's budget is used up."
+    assert "Unhandled error" not in caplog.text
 
 
 async def test_only_the_traceback_of_a_handler_is_redacted(

@@ -52,6 +52,15 @@ def test_an_entry_is_a_log_record_at_its_level_with_its_facts_as_fields(
     assert first.__dict__["lastword_msg"] == "x"
 
 
+@pytest.mark.parametrize("option", ["first_update_timeout", "idle_timeout"])
+def test_the_warning_about_a_stall_names_its_limit_and_the_option(
+    caplog: pytest.LogCaptureFixture, option: str
+) -> None:
+    options = Options(record=False, **{f"{option}_seconds": 2.5})
+    Journal(options, door="serve").note(entry(Kind.ERROR, reason=option))
+    assert f" 2.5 s ({option}_seconds): " in caplog.text
+
+
 def test_no_log_record_is_made_without_a_listener() -> None:
     made: list[object] = []
     usual = logging.getLogRecordFactory()
