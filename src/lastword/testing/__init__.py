@@ -1,8 +1,8 @@
 """Tools for testing an agent: take a turn, and look at what a client received.
 
 ```python
-async def test_a_rate_limit_is_told_with_its_wait():
-    turn = await take_turn(MyAgent(), "Hi")
+def test_a_rate_limit_is_told_with_its_wait():
+    turn = asyncio.run(take_turn(MyAgent(), "Hi"))
     assert turn.outcome == "failed"
     assert turn.error.type == "rate_limit"
     assert [retry.wait_seconds for retry in turn.retries] == [20]
