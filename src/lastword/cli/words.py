@@ -87,7 +87,7 @@ def answer_client(sentence: str) -> None:
         phase=Phase.STARTUP,
         action=Action.FIX_CONFIGURATION,
     )
-    # As for any failed request other than a prompt: a client must not send it again.
+    # `had_output` keeps the code at -32603, as for any failed request other than a prompt.
     details = ladder.details_of(read_client(request.readable))
     members = ladder.error_object(error, had_output=True, details=details, is_prompt=False)
     try:

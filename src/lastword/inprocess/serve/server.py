@@ -49,8 +49,8 @@ async def serve(methods: Mapping[str, Handler], *, options: Options | None = Non
     """Run an ACP agent on stdin and stdout until the client closes them.
 
     ```python
-    async def new_session(client):
-        return {"sessionId": "1"}
+    async def new_session(client, cwd):
+        return {"sessionId": str(uuid.uuid4())}
 
 
     async def prompt(client, session_id, prompt):
