@@ -62,7 +62,7 @@ def test_a_question_states_its_subject_only_where_content_is_sent() -> None:
     asked(book, session="a\x1b[2J\r\n\u202eb\u2066c\x9b")
     (plain,) = made_of(book.rows)
     (full,) = made_of(book.rows, content=True)
-    assert plain.session == "a [2J   b c ", "nothing that a terminal obeys"
+    assert plain.session == "a   b c ", "nothing that a terminal obeys"
     assert made_of(book.rows) == [plain], "the same row is the same notification"
     assert WORDS not in msgspec.json.encode(plain).decode()
     assert full.sentence == f"The agent asks for a permission. {WORDS}"
