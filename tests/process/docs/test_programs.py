@@ -174,7 +174,7 @@ DOES: dict[tuple[str, str], Callable[[Block, Path], None]] = {
     ("README.md", "from lastword import client"): a_client_is_read,
     ("docs/agent.md", "asyncio.run(lastword.run_agent(MyAgent()))"): a_limit_is_typed,
     ("docs/agent.md", "async def serve_one"): a_connection_is_guarded,
-    ("docs/agent.md", "sessions = {}"): an_agent_says_hello,
+    ("docs/agent.md", "sessions: dict"): an_agent_says_hello,
     ("docs/agent.md", "async def fill_cache"): a_handler_fails_in_its_own_words,
     ("docs/agent.md", "options = lastword.Options"): a_limit_is_typed,
     ("docs/client.md", "from lastword import client, errors"): a_client_is_read,
