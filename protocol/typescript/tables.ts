@@ -333,7 +333,7 @@ export const SHAPES: readonly (readonly [RegExp, string, readonly string[]])[] =
   [/(?:(?<![A-Za-z0-9_])|(?<=\\[nrt])|(?<=%[0-9A-Fa-f]{2})|(?<=\[\dm)|(?<=[\[;]\d\dm)|(?<=;\d{3}m))(?:org|proj|acct|user|team|workspace)[-_](?=[\w.-]{0,48}\d)[A-Za-z0-9]{10,}/g, "(redacted)", ["org-", "org_", "proj", "acct", "user-", "user_", "team-", "team_", "workspace"]],
   [/(?<![\w.+-])(?!git@[\w.-]+:)[\w.+-]{1,64}@(?:[A-Za-z0-9-]{1,63}\.){1,5}[A-Za-z]{2,24}\b/g, "(redacted)", ["@"]],
   [/(?:(?<![\w.\/])|(?<=file:\/\/))(?:\/(?:var|export|usr|data|nfs|net|mnt|media|host_mnt|Volumes|System\/Volumes\/Data))?(?:\/[A-Za-z])?\/(?:home|Users)\/[^\/\s\"'`:;,)\]}>]{1,64}/g, "~", ["/home/", "/users/"]],
-  [/(?:(?<![\w.\/])|(?<=file:\/\/)|(?<=\/var)(?<![\w.]\/var))(?:\/var)?\/root(?=\/)/g, "~", ["/root/"]],
+  [/(?:(?<![\w.\/])|(?<=file:\/\/)|(?<=\/var)(?<![\w.]\/var))(?:\/var)?\/root(?=\/)/g, "~", ["/root"]],
   [/\b[A-Za-z]:(?:\\{1,4}|\/)Users(?:\\{1,4}|\/)[^\\\/\s\"':;,)]{1,64}/gi, "~", ["users"]],
   [/(?:(?<![A-Za-z0-9_])|(?<=\\[nrt])|(?<=%[0-9A-Fa-f]{2})|(?<=\[\dm)|(?<=[\[;]\d\dm)|(?<=;\d{3}m))(?:AIza|ya29\.|GOCSPX-|1\/\/0)[\w-]{16,}/g, "(redacted)", ["aiza", "ya29", "gocspx", "1//0"]],
   [/(?:(?<![A-Za-z0-9_])|(?<=\\[nrt])|(?<=%[0-9A-Fa-f]{2})|(?<=\[\dm)|(?<=[\[;]\d\dm)|(?<=;\d{3}m))(?:AKIA|ASIA|AROA|AIDA|ABIA|ACCA)[A-Z0-9]{12,}\b/g, "(redacted)", ["akia", "asia", "aroa", "aida", "abia", "acca"]],

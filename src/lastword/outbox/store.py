@@ -141,7 +141,7 @@ def prepare(db: sqlite3.Connection, path: str) -> None:
     Raises:
         StoreError: It is another program's database, or that of a newer lastword.
     """
-    # Tables first: whoever creates them at this moment has then named their owner, too.
+    # Count the tables first: the transaction that creates them also sets the application id.
     (tables,) = db.execute("SELECT count(*) FROM sqlite_master").fetchone()
     (owner,) = db.execute("PRAGMA application_id").fetchone()
     (version,) = db.execute("PRAGMA user_version").fetchone()

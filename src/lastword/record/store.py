@@ -132,7 +132,7 @@ def version_of(connection: sqlite3.Connection) -> int:
         StoreError: as `bring_up_to_date`.
         sqlite3.Error: as `bring_up_to_date`.
     """
-    # Tables first: whoever creates them at this moment has then named their owner, too.
+    # Count the tables first: the transaction that creates them also sets the application id.
     (tables,) = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
     (owner,) = connection.execute("PRAGMA application_id").fetchone()
     (version,) = connection.execute("PRAGMA user_version").fetchone()
@@ -198,7 +198,7 @@ def _made(path: str) -> tuple[sqlite3.Connection, File | None]:
 
 
 def _private(path: str) -> tuple[sqlite3.Connection, File | None]:
-    # Created here, so that nobody else can ever read it; SQLite's other files get its rights.
+    # Created before SQLite opens it, so that nobody else can read it; its companions get its mode.
     make_private(path)
     return _opened(path, _for_writing), file_of(path)
 

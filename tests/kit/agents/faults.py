@@ -540,14 +540,14 @@ def frame_on_two_lines(agent: Agent, prompt: object) -> None:
 
 @at_prompt
 def long_line(agent: Agent, prompt: object) -> None:
-    """Sends a text of so many bytes (its argument) in one frame, then ends the turn well."""
+    """Sends a text of N bytes (its argument) in one frame, then ends the turn well."""
     agent.wire.write(_chunk(b"x" * int(agent.argument)))
     agent.end_turn(prompt)
 
 
 @at_prompt
 def long_answer(agent: Agent, prompt: object) -> None:
-    """Sends an answer of so many bytes (its argument)."""
+    """Sends an answer of N bytes (its argument)."""
     agent.say("Here is the answer.")
     meta = {"x": "x" * int(agent.argument)}
     agent.answer(prompt, result={"stopReason": "end_turn", "_meta": meta})
@@ -555,7 +555,7 @@ def long_answer(agent: Agent, prompt: object) -> None:
 
 @at_prompt
 def many_frames(agent: Agent, prompt: object) -> None:
-    """Sends so many frames (its argument) of 1 KB, all different, then ends the turn well."""
+    """Sends N frames (its argument) of 1 KB, all different, then ends the turn well."""
     frames = [_chunk(b"%08d" % number + b"y" * 900) for number in range(100)]
     for number in range(int(agent.argument)):
         agent.wire.write(frames[number % 100])
@@ -564,28 +564,28 @@ def many_frames(agent: Agent, prompt: object) -> None:
 
 @at_prompt
 def stderr_flood(agent: Agent, prompt: object) -> None:
-    """Writes so many bytes (its argument) to stderr, then ends the turn well."""
+    """Writes N bytes (its argument) to stderr, then ends the turn well."""
     _flood(agent, b"a warning that nobody reads\n" * 2000)
     agent.serve(prompt)
 
 
 @at_prompt
 def stderr_flood_without_lines(agent: Agent, prompt: object) -> None:
-    """Writes so many bytes (its argument) to stderr without a line end, then ends the turn well."""
+    """Writes N bytes (its argument) to stderr without a line end, then ends the turn well."""
     _flood(agent, b"." * 64000)
     agent.serve(prompt)
 
 
 @at_prompt
 def stderr_flood_then_dies(agent: Agent, _prompt: object) -> None:
-    """Writes so many bytes (its argument) to stderr, and exits 1."""
+    """Writes N bytes (its argument) to stderr, and exits 1."""
     _flood(agent, b"a warning that nobody reads\n" * 2000)
     os._exit(1)
 
 
 @at_prompt
 def stderr_flood_beside_text(agent: Agent, prompt: object) -> None:
-    """Lets a child write so many bytes (its argument) to stderr, and numbers texts meanwhile."""
+    """Lets a child write N bytes (its argument) to stderr, and numbers texts meanwhile."""
     child = os.fork()
     if child == 0:
         _flood(agent, b"a warning that nobody reads\n" * 2000)
@@ -600,7 +600,7 @@ def stderr_flood_beside_text(agent: Agent, prompt: object) -> None:
 
 @at_prompt
 def talkative(agent: Agent, prompt: object) -> None:
-    """Writes so many bytes (its argument) to stderr before each of its 20 frames."""
+    """Writes N bytes (its argument) to stderr before each of its 20 frames."""
     for _ in range(20):
         _flood(agent, b"a log line\n" * 5000)
         agent.say("Something.")

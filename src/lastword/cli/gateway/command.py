@@ -304,7 +304,7 @@ def _other_ports(options: argparse.Namespace) -> list[int]:
 
 
 def _missing(options: argparse.Namespace) -> str:
-    """Return where there is no gateway, and where it may be instead."""
+    """Return how a sentence ends which says that no gateway is running there."""
     where = f"running on port {options.port}{_elsewhere(_other_ports(options))}"
     hint = "" if options.record else " (does it have its own --record?)"
     return where + hint

@@ -393,7 +393,7 @@ SHAPES = (
     ),
     _shape(
         "home_directory",
-        "/root/",
+        "/root",
         r"(?:(?<![\w./])|(?<=file://)|(?<=/var)(?<![\w.]/var))(?:/var)?/root(?=/)",
         "~",
     ),
