@@ -71,7 +71,6 @@ class Ears(StrictClient):
 
     def __init__(self, command: Sequence[str], environment: Mapping[str, str]) -> None:
         self.frames: list[Frame] = []
-        self.moments: list[float] = []
         self.takes_noise = False
         """Then what is no frame becomes `{"noise": …}`, and the end of stdout `{"end": True}`."""
         super().__init__(command, environment)
@@ -94,7 +93,6 @@ class Ears(StrictClient):
 
     def _add(self, frame: Frame) -> None:
         self.frames.append(frame)
-        self.moments.append(time.monotonic())
         self._hear(frame)
 
     def _note(self, *_: Any, **__: Any) -> None:
@@ -103,7 +101,6 @@ class Ears(StrictClient):
     def forget(self) -> None:
         """Let go of all that has come: what lives long must not fill memory."""
         self.frames.clear()
-        self.moments.clear()
         self.stdout.data.clear()
         self.stderr.data.clear()
 

@@ -23,7 +23,7 @@ _RESET = struct.pack("ii", 1, 0)
 
 
 class Fault(Enum):
-    """What befalls a connection once so many bytes have come from the server."""
+    """What happens to a connection after a number of bytes from the server."""
 
     NONE = "none"
     CUT = "cut"
@@ -32,8 +32,6 @@ class Fault(Enum):
     """Both ends see a reset."""
     BLACK_HOLE = "black_hole"
     """Nothing passes any more, and nobody is told."""
-    HALF_OPEN = "half_open"
-    """The client is heard, the server is not."""
 
 
 @dataclass(frozen=True)
@@ -160,8 +158,6 @@ class FaultProxy:
             if plan.fault is Fault.BLACK_HOLE:
                 up.cancel()
                 await asyncio.Event().wait()
-            while plan.fault is Fault.HALF_OPEN and await reader.read(PIECE_BYTES):
-                pass
 
 
 def _reset(writer: asyncio.StreamWriter) -> None:
