@@ -261,7 +261,10 @@ function conclude(it: Evidence, nowMs: number): Failure {
     waitOf(it, folded, nowMs) ?? (reset > nowMs ? Math.ceil((reset - nowMs) / 1000) : undefined);
   const finding = decide(it, folded, wait);
   let { retryable = tables.TYPES[finding.type].retryable, type } = finding;
-  if (type === "budget" && finding.reason === "usage_window" && (wait ?? Infinity) < DAY_SECONDS)
+  const words = [folded, ...it.tokens].join(" ");
+  const sign = tables.SIGNS.find(([of, , parts]) => of === type && saysOneOf(words, parts));
+  const reason = finding.reason ?? sign?.[1];
+  if (type === "budget" && reason === "usage_window" && (wait ?? Infinity) < DAY_SECONDS)
     [type, retryable] = ["rate_limit", true];
   if (it.headers.get("x-should-retry") === "false" || (wait ?? 0) > MAX_AUTO_WAIT_SECONDS)
     retryable = false;
@@ -269,7 +272,7 @@ function conclude(it: Evidence, nowMs: number): Failure {
   const ids = ["request-id", "x-request-id", "x-amzn-requestid"];
   return given<Failure>({
     type,
-    reason: finding.reason,
+    reason,
     retryable,
     origin: finding.origin,
     // An SDK's sentence often quotes the body's.
@@ -292,7 +295,7 @@ function decide(it: Evidence, folded: string, wait = Infinity): Finding {
   const names = new Set([...classes, ...tokens, ...words]);
   const [certificate, ...transports] = tables.TRANSPORT;
   const transport = (status === undefined ? [certificate, ...transports] : [certificate]).find(
-    (row) => row?.names.some((name) => names.has(name)),
+    (row) => row?.names.some((name) => names.has(name)) || saysOneOf(folded, row?.phrases ?? []),
   );
   for (const [part, [type, reason]] of Object.entries(tables.WINDOWS)) {
     if ([...tokens].some((token) => token.includes(part))) return { type, reason };
@@ -347,8 +350,11 @@ function decide(it: Evidence, folded: string, wait = Infinity): Finding {
       return { type };
   }
   if (status !== undefined) return { type: typeOfStatus(status) };
-  const byClass = classes.find((name) => tables.BY_CLASS[name]);
-  if (byClass) return { type: tables.BY_CLASS[byClass] ?? "unknown" };
+  const byClass = typeOfNames(classes);
+  if (byClass) return { type: byClass };
+  const mentioned = tables.MENTIONED.find(([, parts]) => saysOneOf(folded, parts));
+  const named = mentioned?.[0] ?? typeOfNames([...words]);
+  if (named) return { type: named };
   if (classes.some((name) => tables.BUILTINS.includes(name)))
     return { type: "internal", reason: "uncaught_exception" };
   return { type: it.rpcCode === -32603 && isEmpty ? "internal" : "unknown" };
@@ -356,6 +362,9 @@ function decide(it: Evidence, folded: string, wait = Infinity): Finding {
 
 const typeOfStatus = (status: number): ErrorType =>
   tables.STATUSES[status] ?? tables.STATUSES[status >= 500 ? "5xx" : "4xx"] ?? "unknown";
+
+const typeOfNames = (names: readonly string[]): ErrorType | undefined =>
+  tables.BY_CLASS[names.find((name) => tables.BY_CLASS[name]) ?? ""];
 
 /** Whether the text has one of the parts; ` .. ` in a part stands for up to 100 characters. */
 function saysOneOf(

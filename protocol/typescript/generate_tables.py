@@ -2,9 +2,8 @@
 
 `python protocol/typescript/generate_tables.py` rewrites the file. It has the defaults and sentences
 of every type, the statuses, machine-readable words and names of errors, and the shapes of secrets,
-as the guard in Python uses them. It leaves out what only a classifier of prose needs: sentences,
-except those on a used-up account, a full context, blocked content and a rate limit, which some
-providers report in no other way; other languages; and the keys of single services.
+as the guard in Python uses them. It leaves out other languages than English, the words that count
+only in pairs, and what concerns processes.
 """
 
 from __future__ import annotations
@@ -32,10 +31,6 @@ IMPORTS = """import type { Action, ErrorType, Origin } from "./agent_error.js";
 /** Headers with a wait or a moment, each with the one that says whether its limit is used up. */
 export type Buckets = readonly (readonly [header: string, usedUp: string])[];
 """
-IN_PROSE = (
-    *(ErrorType.CONTEXT_OVERFLOW, ErrorType.CONTENT_FILTER),
-    *(ErrorType.BUDGET, ErrorType.RATE_LIMIT),
-)
 POSSESSIVE = re.compile(r"(?<!\\)([*+?}])\+")
 PARTS = re.compile(r"\(\?-?i:|\\.|\[(?:\\.|[^\]\\])*\]|\{[\d,]*\}|\(\?(?:<?[=!]|:)|.")
 """Of a pattern: flags for a group, an escape, a class, a number of times, a group, a character."""
@@ -58,12 +53,15 @@ TYPES = {
     "PARTS": "readonly (readonly [ErrorType, readonly string[]])[]",
     "WEAK": "readonly (readonly [ErrorType, readonly string[]])[]",
     "UNLESS": "Record<string, readonly string[]>",
+    "MENTIONED": "readonly (readonly [ErrorType, readonly string[]])[]",
+    "SIGNS": "readonly (readonly [ErrorType, string, readonly string[]])[]",
     "QUOTA": "readonly string[]",
     "PER_MINUTE": "readonly string[]",
     "PER_DAY": "readonly string[]",
     "BY_CLASS": "Record<string, ErrorType>",
     "TRANSPORT": "readonly "
-    "{ type: ErrorType; reason: string; retryable: boolean; names: readonly string[] }[]",
+    "{ type: ErrorType; reason: string; retryable: boolean; "
+    "names: readonly string[]; phrases: readonly string[] }[]",
     "EXACT": "Record<string, string>",
     "WINDOWS": "Record<string, readonly [ErrorType, string]>",
     "GENERIC": "readonly string[]",
@@ -113,10 +111,21 @@ def tables() -> dict[str, Any]:
             code: {"type": kind, "reason": reason} | ({"origin": origin} if origin else {})
             for code, (kind, reason, origin) in tokens.RPC_TYPES.items()
         },
-        "STRONG": [[kind, sorted(words), _prose(kind)] for kind, words in tokens.STRONG.items()],
+        "STRONG": [
+            [kind, sorted(words), _ascii(messages.STRONG[kind])]
+            for kind, words in tokens.STRONG.items()
+        ],
         "PARTS": list(tokens.PARTS.items()),
         "WEAK": [[kind, sorted(words)] for kind, words in tokens.WEAK.items()],
-        "UNLESS": {kind: list(messages.UNLESS.get(kind, ())) for kind in IN_PROSE},
+        "UNLESS": {kind: _ascii(parts) for kind, parts in messages.UNLESS.items()},
+        "MENTIONED": [
+            [kind, _ascii(parts)] for kind, parts in messages.WEAK.items() if kind not in OUTSIDE
+        ],
+        "SIGNS": [
+            [kind, reason, _ascii(signs)]
+            for kind, reason, signs in messages.REASONS
+            if kind not in OUTSIDE
+        ],
         "QUOTA": _ascii(messages.QUOTA),
         "PER_MINUTE": _ascii(messages.PER_MINUTE),
         "PER_DAY": _ascii(messages.PER_DAY),
@@ -127,6 +136,7 @@ def tables() -> dict[str, Any]:
                 "reason": row.reason,
                 "retryable": row.retryable,
                 "names": sorted(row.names),
+                "phrases": row.ascii_phrases,
             }
             for row in (rules.CERTIFICATE, *rules.ROWS)
         ],
@@ -178,10 +188,6 @@ def _resets() -> dict[str, Any]:
 def _buckets(rows: list[dict[str, Any]]) -> list[list[str]]:
     """Return each header, and the one that says whether the limit is used up."""
     return [[row["match"], row.get("used_up", "")] for row in rows]
-
-
-def _prose(kind: ErrorType) -> list[str]:
-    return _ascii(messages.STRONG[kind]) if kind in IN_PROSE else []
 
 
 def _ascii(parts: tuple[str, ...]) -> list[str]:

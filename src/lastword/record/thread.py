@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import atexit
 import contextlib
+import itertools
 import os
 import sys
 import threading
@@ -56,8 +57,9 @@ class RecorderThread:
         self._urgent = threading.Event()
         self._ending = False
         self._at_work = False
-        self._numbers = 0
+        self._numbers = itertools.count(1)  # `next` is one step, for threads that open at once
         self._lost = 0
+        self._counting = threading.Lock()
         self.forked = False
         """Whether its thread is in the parent process, and this is only a copy of its memory."""
         # Only the thread's own stack holds recorders. After a fork the child has no such thread, so
@@ -67,28 +69,30 @@ class RecorderThread:
 
     def open(self, start: Callable[[], Recorder]) -> int:
         """Open a link and return its number. `start` is called in the thread."""
-        self._numbers += 1
-        self._put(self._numbers, start)
-        return self._numbers
+        number = next(self._numbers)
+        self._put(number, start)
+        return number
 
     def send(self, number: int, entry: Entry) -> None:
         """Receive an entry of the link with this number; never wait."""
         if self.forked:
             return
         if len(self._waiting) >= MAX_WAITING:
-            self._lost += 1
+            with self._counting:
+                self._lost += 1
             return
         if self._lost:
-            lost, self._lost = self._lost, 0
-            omitted = Entry(
-                kind=Kind.OMITTED,
-                at_seconds=entry.at_seconds,
-                facts={"count": lost, "kinds": {}},
-            )
-            self._put(number, omitted)
+            self._tell_lost(number, entry.at_seconds)
         self._put(number, entry)
         if entry.kind in _URGENT:
             self._urgent.set()
+
+    def _tell_lost(self, number: int, at_seconds: float) -> None:
+        with self._counting:
+            lost, self._lost = self._lost, 0
+        if lost:
+            facts = {"count": lost, "kinds": {}}
+            self._put(number, Entry(kind=Kind.OMITTED, at_seconds=at_seconds, facts=facts))
 
     def close(self, number: int) -> None:
         """Close a link once its entries are handled; no more will come."""
