@@ -31,6 +31,7 @@ from lastword.core.classify.gather import signal_number
 from lastword.core.failure.taxonomy import DEFAULTS, ErrorType, RetrySafety
 from lastword.core.timeline.entry import Kind
 from lastword.errors import StoreError
+from lastword.platform.files import decoded
 from lastword.record import reader
 from lastword.record.paths import named_folder, state_folder, store_path
 
@@ -221,11 +222,11 @@ def _check(options: argparse.Namespace) -> None:
 def _case(options: argparse.Namespace) -> Case:
     if options.exit_code is not None or options.exit_signal is not None:
         tail = _read(options.file) if options.file or not _is_terminal() else b""
-        return case_of_exit(options.exit_code, _signal(options.exit_signal), _text(tail))
+        return case_of_exit(options.exit_code, _signal(options.exit_signal), decoded(tail))
     if options.status is not None or options.header or options.body is not None:
         body = options.body
         if options.file is not None:
-            body = _text(_read(options.file))
+            body = decoded(_read(options.file))
         headers = {}
         for line in options.header or ():
             name, colon, value = line.partition(":")
@@ -248,7 +249,7 @@ def _case(options: argparse.Namespace) -> Case:
     data = _read(options.file)
     if not data.strip():
         raise UnusableInputError("there is nothing to explain: the input is empty")
-    return case_of_text(_text(data))
+    return case_of_text(decoded(data))
 
 
 def _signal(name: str | None) -> int | None:
@@ -287,9 +288,3 @@ def _read(path: str | None) -> bytes:
         while more := file.read(_HALF):
             tail = (tail + more)[-_HALF:]
     return head + b"\n...\n" + tail
-
-
-def _text(data: bytes) -> str:
-    if data[:2] in {b"\xff\xfe", b"\xfe\xff"}:  # what PowerShell's > writes
-        return data.decode("utf-16", "replace")
-    return data.decode("utf-8", "replace")

@@ -147,6 +147,13 @@ def write_whole(path: str, data: bytes, *, mode: int = 0o600, create: bool = Fal
             os.unlink(draft)
 
 
+def decoded(data: bytes) -> str:
+    """Return a text that a user wrote, also by `>` of PowerShell 5, which makes UTF-16 of it."""
+    if data[:2] in {b"\xff\xfe", b"\xfe\xff"}:
+        return data.decode("utf-16", "replace")
+    return data.decode("utf-8-sig", "replace")
+
+
 def is_running(pid: int) -> bool:
     """Return whether this user has a process with this id."""
     if sys.platform == "win32":

@@ -24,6 +24,7 @@ from websockets.exceptions import ConnectionClosed, InvalidHandshake, InvalidSta
 from lastword._version import __version__
 from lastword.client import reconnect
 from lastword.gateway.connecting import ssh
+from lastword.platform.files import decoded
 
 if TYPE_CHECKING:
     from asyncio.subprocess import Process
@@ -178,8 +179,8 @@ class TokenSource(msgspec.Struct, frozen=True):
         if not self.path:
             return self.token
         try:
-            with open(self.path, encoding="utf-8", errors="replace") as file:
-                token = file.read(64 * 1024).strip()
+            with open(self.path, "rb") as file:
+                token = decoded(file.read(64 * 1024)).strip()
         except OSError as error:
             why = (error.strerror or "failed").lower()
             hint = f"; {PRINTS}" if isinstance(error, FileNotFoundError) else ""

@@ -83,7 +83,7 @@ def test_a_token_is_the_options_before_the_variables_and_a_file_is_read_each_tim
     path = tmp_path / "token"
     path.write_text("one\n", encoding="utf-8")
     source = dial.token_source("", str(path), {})
-    path.write_text("two\n", encoding="utf-8")
+    path.write_text("two\n", encoding="utf-16")  # as `>` of PowerShell 5 writes it
     assert source.take() == "two"
     path.write_text("", encoding="utf-8")
     with pytest.raises(dial.AddressError, match="there is no token"):
