@@ -161,7 +161,7 @@ def left_with(turn: DemoTurn, patience_seconds: float) -> list[str]:
     if not turn.ended and (not turn.started or patience_seconds >= PATIENCE_SECONDS):
         return [
             "This machine was too slow to tell.",
-            f"Nothing had come after {PATIENCE_SECONDS:g} s. Try again when it is less busy.",
+            f"No output after {PATIENCE_SECONDS:g} s. Try again when it is less busy.",
         ]
     if not turn.ended:
         waited = f"A spinner, after {patience_seconds:g} s and for ever."

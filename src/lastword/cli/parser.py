@@ -277,7 +277,7 @@ class CommandParser(argparse.ArgumentParser):
             return f"{name} takes no value; {see}"
         if detail.startswith("not allowed with argument"):
             other = detail.rpartition(" ")[2].rpartition("/")[2]
-            return f"{name} and {other} do not go together; {see}"
+            return f"{name} cannot be used with {other}; {see}"
         value = _NO_VALUE.fullmatch(detail)
         if value is not None:
             kind = _KINDS.get(value["kind"], "another value")

@@ -16,7 +16,7 @@ _OPTIONS = {
     "--preset": "a recipe that points the agent to the kit's provider (opencode, claude, …)",
     "--scenario-prompts": "a prompt with {name} in it, by which the agent plays a scenario",
     "--prompt": "the text of every other prompt",
-    "--protocol": "the protocol version that is spoken: 1 or 2",
+    "--protocol": "the protocol version to speak: 1 or 2",
     "--only": "the checks to run, by name or requirement, with commas between",
     "--answer-limit": "how long an answer that needs no model may take: 30, 90s or 5m",
     "--turn-limit": "how long a failing turn may take to end: 30, 90s or 5m",

@@ -168,7 +168,7 @@ def _console(page: int | None, *, allows_long: bool | None) -> list[Observation]
         )
         findings.append(ok("console", sentence, code_page=page))
     if allows_long is False:
-        sentence = "Windows refuses most programs paths of more than 260 characters."
+        sentence = "On Windows, most programs cannot use paths of more than 260 characters."
         do = (
             "If an agent fails in deep folders, have an administrator set LongPathsEnabled to 1: "
             "New-ItemProperty HKLM:\\SYSTEM\\CurrentControlSet\\Control\\FileSystem "

@@ -364,7 +364,7 @@ def address_of(url: str, option: str, usual_path: str = "") -> Address:
         parts = urlsplit(url)
         host, port = parts.hostname, parts.port
     except ValueError:
-        raise TargetError(f"the address of {option} is none") from None
+        raise TargetError(f"the address of {option} is not valid") from None
     if parts.scheme not in {"http", "https"} or not host:
         raise TargetError(f"{option} takes an http or https address")
     shown = f"[{host}]" if ":" in host else host

@@ -260,7 +260,7 @@ def open_for_reading(path: str) -> sqlite3.Connection:
         elif not os.path.isdir(folder):
             why = f"{folder} is not a folder; move it away, or name another"
         elif not os.access(folder, os.W_OK | os.X_OK):  # a read-only one disturbs no turn
-            why = f"{folder} cannot be written; check its rights"
+            why = f"{folder} cannot be written; check its permissions"
         else:
             raise StoreError(
                 f"there is no record at {path} yet; one is kept from the first prompt through "

@@ -86,7 +86,7 @@ MISTAKES = (
     (("log", "--web", "--frames", "absent", "s1"), "leave the session out"),
     (("export", "-o"), "--output needs a value (FILE)"),
     (("stats", "--json=yes"), "--json takes no value"),
-    (("outbox", "--send", "--test"), "--test and --send do not go together"),
+    (("outbox", "--send", "--test"), "--test cannot be used with --send"),
     (("outbox", "--report-format", "oltp"), "'oltp'. Did you mean otlp?"),
     (("connect",), "URL is missing"),
     (("explain", "a", "b"), "'b'"),

@@ -183,7 +183,7 @@ complete -c lastword -n '__lastword_is check' -l keep -x -a '(__fish_complete_di
 complete -c lastword -n '__lastword_is gateway' -s h -l help -d 'show this help and exit'
 complete -c lastword -n '__lastword_is gateway' -l listen -x -d 'the address to listen on'
 complete -c lastword -n '__lastword_is gateway' -l path -x -d 'the path of ACP\'s WebSocket and HTTP transport'
-complete -c lastword -n '__lastword_is gateway' -l allow-origin -x -d 'allow web pages of this origin, such as https://app.example'
+complete -c lastword -n '__lastword_is gateway' -l allow-origin -x -d 'allow web pages from this origin, such as https://app.example'
 complete -c lastword -n '__lastword_is gateway' -l allow-host -x -d 'a host name of the gateway, for example behind a proxy'
 complete -c lastword -n '__lastword_is gateway' -l public-url -x -d 'the URL by which browsers reach it, behind a proxy or outside a container'
 complete -c lastword -n '__lastword_is gateway' -l behind-proxy -d 'a proxy in front terminates TLS, and its X-Forwarded headers are trusted'

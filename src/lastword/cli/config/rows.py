@@ -90,7 +90,7 @@ def _each(
             problems.append(((*path, index, error.member), str(error)))
             continue
         if made.name in names:
-            problems.append(((*path, index, "name"), f"another row has the name {row['name']}"))
+            problems.append(((*path, index, "name"), f"another row is also named {row['name']}"))
         names.add(made.name)
         yield made
 
@@ -125,7 +125,7 @@ def _journal(row: dict[str, Any]) -> JournalRow:
     if ("pattern" in row) == ("members" in row):
         raise _UnusableError("", "a journal needs either pattern or members")
     if not values.get("variables") and not values.get("default"):
-        raise _UnusableError("", "a journal needs default, the folder that its path is in")
+        raise _UnusableError("", "a journal needs default, the folder of its path")
     values = {"variables": (), "default": ""} | values
     values["name"] = f"config:{values['name']}"
     return JournalRow(**values, evidence="the user's configuration file", version="the user's own")

@@ -316,7 +316,7 @@ class GatewaySettings(msgspec.Struct, frozen=True, kw_only=True):
         Setting(
             "allow-origin",
             "names",
-            "allow web pages of this origin, such as https://app.example; can be repeated",
+            "allow web pages from this origin, such as https://app.example; can be repeated",
             group=WHERE,
             metavar="ORIGIN",
             note="the gateway's own",

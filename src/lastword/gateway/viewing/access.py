@@ -301,7 +301,7 @@ too_many_viewers: Refusal = partial(_refused, "too_many_viewers")
 too_fast: Refusal = partial(
     _refused,
     "too_many_requests",
-    "Requests of this kind come too fast over this connection. Wait a moment.",
+    "Too many requests of this kind over this connection. Wait a moment.",
 )
 """Refuse a request of a kind that comes too often."""
 

@@ -247,7 +247,7 @@ def read(methods: Mapping[str, Handler]) -> dict[str, Method]:
         near = (difflib.get_close_matches(name, methods, 1, _CUTOFF) for name in missing)
         meant = "".join(f'; is "{name}" misspelled?' for names in near for name in names)
         raise ValueError(
-            f"serve needs a handler of {words}: without it no turn can be taken{meant}"
+            f"serve needs a handler for {words}: without one it cannot take a turn{meant}"
         )
     own = {name: Method(name, handler) for name, handler in methods.items()}
     return {acp.INITIALIZE: Method(acp.INITIALIZE, initialize)} | own
