@@ -82,17 +82,19 @@ class RecorderThread:
                 self._lost += 1
             return
         if self._lost:
-            self._tell_lost(number, entry.at_seconds)
+            self._send_omitted(number, entry.at_seconds)
         self._put(number, entry)
         if entry.kind in _URGENT:
             self._urgent.set()
 
-    def _tell_lost(self, number: int, at_seconds: float) -> None:
+    def _send_omitted(self, number: int, at_seconds: float) -> None:
         with self._counting:
             lost, self._lost = self._lost, 0
         if lost:
-            facts = {"count": lost, "kinds": {}}
-            self._put(number, Entry(kind=Kind.OMITTED, at_seconds=at_seconds, facts=facts))
+            omitted = Entry(
+                kind=Kind.OMITTED, at_seconds=at_seconds, facts={"count": lost, "kinds": {}}
+            )
+            self._put(number, omitted)
 
     def close(self, number: int) -> None:
         """Close a link once its entries are handled; no more will come."""
