@@ -18,6 +18,7 @@ from lastword.gateway.log import sqlite as sqlite_log
 from lastword.gateway.log.entries import Pins
 from lastword.gateway.log.session_log import LastingLog
 from lastword.gateway.log.sqlite import LogCopy, SqliteLog, write_copy
+from lastword.gateway.log.store import LogUnavailableError
 from lastword.gateway.viewing.reader import Reader
 from tests.kit.gateway.entries_made import ask, out, said, told
 from tests.kit.gateway.serving import until
@@ -293,6 +294,24 @@ def test_a_copy_stands_in_place_of_a_file_with_all_that_it_was_made_from(path: s
     _opened.pop().close()
     write_copy(path, LogCopy("e8", 8, {}, [], Pins()))  # its entries are all trimmed
     assert opened(path).append([out()]) == 9
+
+
+def test_a_copy_that_cannot_take_its_place_leaves_nothing_behind(tmp_path: Path) -> None:
+    (tmp_path / "log.db" / "full").mkdir(parents=True)
+    with pytest.raises(LogUnavailableError):
+        write_copy(str(tmp_path / "log.db"), LogCopy("e7", 0, {}, [], Pins()))
+    assert os.listdir(tmp_path) == ["log.db"]
+
+
+def test_a_deleted_lock_keeps_no_file_open(tmp_path: Path) -> None:
+    def next_descriptor() -> int:
+        number = os.open(tmp_path, os.O_RDONLY)
+        os.close(number)
+        return number
+
+    free = next_descriptor()
+    files.LogLock(str(tmp_path / "log.db"), files.LogOwner()).delete()
+    assert (next_descriptor(), os.listdir(tmp_path)) == (free, [])
 
 
 def test_the_logs_of_a_folder_are_its_files_with_their_ending(tmp_path: Path) -> None:
