@@ -23,7 +23,14 @@ from lastword.gateway.viewing.reader import Role
 from tests.kit.gateway.api import ApiClient
 from tests.kit.gateway.editor import counting
 from tests.kit.gateway.serving import until
-from tests.kit.gateway.viewing import ViewerClient, attached, failure_of, has_ended_well, opened
+from tests.kit.gateway.viewing import (
+    TYPED,
+    ViewerClient,
+    attached,
+    failure_of,
+    has_ended_well,
+    opened,
+)
 from tests.kit.patience import FUSE_SECONDS, patient
 from tests.process.gateway.test_http import Caller, Conversation
 
@@ -318,6 +325,21 @@ def test_the_limit_of_agents_is_typed_and_counts_neither_closed_sessions_nor_unu
         assert (failure["type"], failure["reason"]) == ("invalid_request", "too_many_agents")
         assert "2 agents are running" in refused["error"]["message"]
         assert "--sessions" in refused["error"]["message"]
+
+
+def test_sessions_of_a_full_gateway_are_watched_and_continued(serve: Serve) -> None:
+    gateway = serve("healthy", "--sessions", "1")
+    with opened(gateway, replay=True) as (viewer, session):
+        viewer.cut()
+    with (
+        attached(gateway, session, replay=True, known=viewer.known) as back,
+        attached(gateway, session, capabilities=TYPED) as another,
+    ):
+        assert has_ended_well(back.turn(session))
+        assert another.frames[0]["result"]["agentInfo"] == back.frames[0]["result"]["agentInfo"]
+        failure = another.failure("session/new", gateway.opening())
+        assert failure["reason"] == "too_many_agents"
+        assert ApiClient(gateway).ask("/readyz").status == 200
 
 
 def test_observers_do_not_learn_the_folder_of_a_session(serve: Serve) -> None:

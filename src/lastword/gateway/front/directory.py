@@ -5,8 +5,8 @@ is the directory of one machine's sessions. A place is the address of a holder, 
 directory reads: its name here, or where it listens for other nodes of a fleet.
 
 Greetings: the answer to `initialize` for a viewer that may open no session. Owns the agent's last
-answer to `initialize`. No agent is started to greet an observer: it gets the answer of a running
-agent, or the gateway's own where none runs.
+answer to `initialize`. No agent is started to greet a guest, or anybody while the gateway is full:
+the answer is that of a running agent, or the gateway's own where none runs.
 
 The sessions known to a front: from their holders, or from the log files of those without one. Owns
 the choice between the two. A holder is asked about its own sessions, since it alone knows of
@@ -52,6 +52,11 @@ class Directory(Protocol):
     @property
     def reports(self) -> OwnReports:
         """Return the reports of what fails here."""
+        ...
+
+    @property
+    def has_room(self) -> bool:
+        """Return whether an agent can be started to greet a viewer."""
         ...
 
     def live(self, session_id: str) -> str | None:

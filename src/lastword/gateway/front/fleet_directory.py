@@ -119,6 +119,11 @@ class FleetDirectory:
 
     # Sessions.
 
+    @property
+    def has_room(self) -> bool:
+        """Return whether an agent can be started to greet a viewer: another node's will do."""
+        return True
+
     def live(self, session_id: str) -> str | None:
         """Return the place of the holder that has this session."""
         return self._elsewhere(session_id) or self._own.live(session_id)

@@ -145,6 +145,11 @@ class Holders:
         """Return the number of agents that are not spare."""
         return len(self._running) - len(self._spares)
 
+    @property
+    def has_room(self) -> bool:
+        """Return whether an agent can be started, perhaps in place of a spare one."""
+        return len(self._running) < self._limit or bool(self._spares)
+
     def sessions(self) -> list[HeldSession]:
         """Return all sessions."""
         return [each for holder in self._running.values() for each in holder.sessions.values()]

@@ -169,7 +169,7 @@ class ViewerLink(ABC):
         else:
             self._viewer = secrets.token_hex(8)
         request_id = frame.message.request_id or jsonrpc.NULL_ID
-        if self.grant.is_owners:
+        if self.grant.is_owners and (self._only or self._services.directory.has_room):
             try:
                 upstream = await self._tried(self._upstream_for_greeting)
             except (StartError, OSError) as error:
