@@ -13,7 +13,14 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from tests.kit.gateway.serving import is_running, until
-from tests.kit.gateway.viewing import TYPED, ViewerClient, failure_of, has_ended_well
+from tests.kit.gateway.viewing import (
+    TYPED,
+    ViewerClient,
+    attached,
+    failure_of,
+    has_ended_well,
+    opened,
+)
 from tests.kit.patience import FUSE_SECONDS
 from tests.kit.places import PROTOCOL, ROOT, SOURCE
 from tests.process.gateway.test_recorded import kinds
@@ -56,6 +63,25 @@ class Halves(PlainAgent):
 Halves(sys.stdin.buffer, Output()).run()
 """
 """An agent that ends a line once a file is there."""
+
+FAILS = """
+import os, sys
+from lastword.kit.agent.plain import Output, PlainAgent
+
+class Fails(PlainAgent):
+    capabilities = {"loadSession": True}
+
+    def handle_request(self, request_id, method, params):
+        if os.path.exists(os.path.join(sys.argv[1], method.replace("/", "-"))):
+            os._exit(3)
+        if method == "session/load":
+            self.wire.frame(id=request_id, result={})
+        else:
+            super().handle_request(request_id, method, params)
+
+Fails(sys.stdin.buffer, Output()).run()
+"""
+"""An agent that dies of each method for which a folder has a file."""
 
 HANGS_AT_START = """
 import os, sys, time
@@ -288,6 +314,43 @@ def test_a_gateway_killed_in_mid_turn_ends_it_typed_and_the_session_is_restored(
         after.find(lambda frame: "One." in str(frame))
     (held,) = gateway.sessions()
     assert (held["sessionId"], held["epoch"]) == (session, epoch)
+
+
+@pytest.mark.processes
+def test_a_session_that_its_agent_could_not_load_is_loaded_with_a_later_prompt(
+    serve: Serve, tmp_path: Path
+) -> None:
+    gateway = serve("", command=[sys.executable, "-c", FAILS, str(tmp_path)])
+    with opened(gateway) as (viewer, session):
+        viewer.turn(session)
+    gateway.crash()
+    fault = tmp_path / "session-load"
+    fault.touch()
+    with attached(gateway, session, capabilities=TYPED) as viewer:
+        assert failure_of(viewer.turn(session))["type"] == "agent_crash"
+        fault.unlink()
+        assert has_ended_well(viewer.turn(session))
+
+
+@pytest.mark.processes
+def test_an_agent_that_could_not_start_is_started_again_for_the_next_viewer(
+    serve: Serve, tmp_path: Path
+) -> None:
+    gateway = serve("", command=[sys.executable, "-c", FAILS, str(tmp_path)])
+    with opened(gateway) as (viewer, session):
+        viewer.turn(session)
+    gateway.crash()
+    fault = tmp_path / "initialize"
+    with ViewerClient(gateway, capabilities=TYPED) as viewer:
+        fault.touch()
+        # It was greeted by a spare agent; the session gets one of its own.
+        failure = viewer.failure("session/load", gateway.opening(sessionId=session))
+        assert failure["type"] == "agent_crash"
+        with pytest.raises(AssertionError, match="ended unexpectedly"):
+            ViewerClient(gateway, capabilities=OTHER)
+        fault.unlink()
+        with attached(gateway, session, capabilities=OTHER) as other:
+            assert has_ended_well(other.turn(session))
 
 
 @pytest.mark.processes

@@ -98,7 +98,14 @@ def refused(error: AgentError) -> dict[str, Any]:
 
 
 OF_ONE_SESSION = frozenset(
-    {"holder_silent", "holder_ended", "session_elsewhere", "outside_root", "too_many_agents"}
+    {
+        "holder_silent",
+        "holder_ended",
+        "log_unwritable",
+        "outside_root",
+        "session_elsewhere",
+        "too_many_agents",
+    }
 )
 """Why a gateway cannot serve one session, while it serves others."""
 

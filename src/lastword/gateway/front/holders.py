@@ -256,7 +256,8 @@ class Holders:
         params = self._template.initialize_params(client)
         kind = hashlib.sha256(jsonrpc.dumps(params)).hexdigest()[:12]
         for place, suits in self._spares.items():
-            if suits == kind:
+            holder = self._running.get(place)
+            if suits == kind and (holder is None or holder.goes_on):
                 return place
         place = f"agent-{secrets.token_hex(6)}"
         self._spares[place] = kind

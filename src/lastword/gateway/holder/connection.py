@@ -119,6 +119,10 @@ class LinkHolder(Protocol):
         """Ask the agent for a session."""
         ...
 
+    def not_opened(self, session_id: str) -> dict[str, Any] | None:
+        """Return why a session is not here although the agent was started for it."""
+        ...
+
     def pass_on(self, link: ViewerConnection, frame: Frame) -> None:
         """Ask the agent for something that belongs to no session."""
         ...
@@ -340,7 +344,8 @@ class ViewerConnection:
         if session_id in self._holder.abandoned:
             self.shut(1012, "agent_lost")
         else:
-            self.send(jsonrpc.error(request_id, access.unknown_session(session_id)))
+            failed = self._holder.not_opened(session_id)
+            self.send(jsonrpc.error(request_id, failed or access.unknown_session(session_id)))
 
     def _attach(self, frame: Frame, request_id: bytes) -> None:
         """Handle `session/load` and `session/resume`: find the position, without the agent."""

@@ -164,28 +164,42 @@ async def bring_back(
     if holder.fleet is not None:
         await holder.fleet.opened(session)
     session.is_only_read = takeover is not None and not takeover.has_files
-    session.suppressed = True
-    history, error = "none", None
-    if session.is_only_read:  # what it worked on is not here
-        error = access.context_lost(incident)
-    else:
-        try:
-            history = await session.restore(holder.initialized)
-        except RequestFailedError as failed:
-            error = failed.error
-    if error is None:
-        session.note(Kind.SESSION_RESTORED, history=history)
-    else:
-        session.failed = error
-        # The log gets lastword's own words of it, not the agent's.
-        payload = object_of(object_of(error.get("data")).get("agent_error"))
-        names = ("type", "reason", "incident_id")
-        why = {name: payload[name] for name in names if name in payload}
-        session.note(Kind.SESSION_NOT_RESTORED, **why)
-    session.suppressed = False
+    lost_files = access.context_lost(incident) if session.is_only_read else None
+    history = await _resume(holder, session, lost_files)
+    session.may_resume = session.failed is not None and not session.is_only_read
     if waiting is None:
         return
     if session.failed is None and history == "full":
         session.restore_wait(waiting)
     else:
         session.carry_out(session.hub.lost_agent(access.not_continued(incident), now_ms()))
+
+
+async def resume_again(holder: SessionHolder, session: HeldSession) -> None:
+    """Have the agent resume a session that it could not resume before; then pass on what waits."""
+    await _resume(holder, session)
+    session.has_resumed()
+
+
+async def _resume(
+    holder: SessionHolder, session: HeldSession, error: dict[str, Any] | None = None
+) -> str:
+    """Have the agent resume a session, unless there is an error; return what it knows of it."""
+    history = "none"
+    session.suppressed = True
+    try:
+        if error is None:
+            history = await session.restore(holder.initialized)
+    except RequestFailedError as failed:
+        error = failed.error
+    session.failed = error
+    if error is None:
+        session.note(Kind.SESSION_RESTORED, history=history)
+    else:
+        # The log gets lastword's own words of it, not the agent's.
+        payload = object_of(object_of(error.get("data")).get("agent_error"))
+        names = ("type", "reason", "incident_id")
+        why = {name: payload[name] for name in names if name in payload}
+        session.note(Kind.SESSION_NOT_RESTORED, **why)
+    session.suppressed = False
+    return history

@@ -27,7 +27,7 @@ from lastword.gateway.holder.agent_process import OwnRequests, RequestFailedErro
 from lastword.gateway.holder.connection import ViewerConnection
 from lastword.gateway.holder.effects import waiting_turn
 from lastword.gateway.holder.handover import HandedHolder, OpenedBy, past_lines
-from lastword.gateway.holder.openings import UNDER_WAY, Opening, Openings, bring_back
+from lastword.gateway.holder.openings import UNDER_WAY, Opening, Openings, bring_back, resume_again
 from lastword.gateway.holder.recording import HolderRecord
 from lastword.gateway.holder.session import HeldSession
 from lastword.gateway.log.files import LogOwner
@@ -39,7 +39,7 @@ from lastword.outbox.own_reports import OwnReports
 from lastword.outbox.store import now_ms
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Coroutine, Iterable
 
     from lastword.core.link.waits import StoredWait
     from lastword.core.protocol.jsonrpc import Frame
@@ -192,8 +192,13 @@ class Holder:
         is_idle = self.is_ready and not (
             self._openings.are_waiting or self.conversation.are_waiting
         )
-        goes_on = self._initialize_failed is None and not self._over.is_set()
-        return is_idle and goes_on and self.agent.can_be_handed_over
+        has_all = all(session.failed is None for session in self.sessions.values())
+        return is_idle and has_all and self.goes_on and self.agent.can_be_handed_over
+
+    @property
+    def goes_on(self) -> bool:
+        """Return whether it may get further viewers."""
+        return self._initialize_failed is None and not self._over.is_set()
 
     async def hand_over(self) -> HandedHolder | None:
         """Hand the agent, which keeps running, to the program that replaces this one.
@@ -266,6 +271,8 @@ class Holder:
             else:
                 await bring_back(self, session, self._takeover)
         self._ready.set()
+        if self._initialize_failed is not None:  # the next viewer gets another agent
+            self._end_soon()
 
     # Viewers.
 
@@ -314,6 +321,14 @@ class Holder:
         """Wait for the agent's answer to `initialize`; return the error object if it refused."""
         await self._ready.wait()
         return self._initialize_failed
+
+    def not_opened(self, session_id: str) -> dict[str, Any] | None:
+        """Return why a session is not here although the agent was started for it."""
+        return self._initialize_failed if session_id == self.settings.session else None
+
+    def resume(self, session: HeldSession) -> None:
+        """Have the agent resume a session that it could not resume before."""
+        self._in_task(resume_again(self, session))
 
     def open_session(
         self,
@@ -449,9 +464,12 @@ class Holder:
         if self.fleet is None:
             link.has_opened(session, request_id, answer)
         else:
-            task = asyncio.create_task(self._show_opened(self.fleet, session, opening, answer))
-            self._tasks.add(task)
-            task.add_done_callback(self._tasks.discard)
+            self._in_task(self._show_opened(self.fleet, session, opening, answer))
+
+    def _in_task(self, work: Coroutine[None, None, None]) -> None:
+        task = asyncio.create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
 
     async def _show_opened(
         self, fleet: Ownership, session: HeldSession, opening: Opening, answer: dict[str, Any]
@@ -549,6 +567,10 @@ class Holder:
             opening.link.send(jsonrpc.error(opening.request_id, error))
         self._initialize_failed = self._initialize_failed or error
         self._ready.set()
+        self._end_soon()
+
+    def _end_soon(self) -> None:
+        """End once those who wait for the agent know why."""
         asyncio.get_running_loop().call_later(1.0, self._over.set)
 
     def _no_log(self, error: Exception) -> dict[str, Any]:

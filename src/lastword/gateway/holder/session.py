@@ -130,6 +130,10 @@ class SessionHolder(Protocol):
         """Leave every session unchanged to the next holder, and end with the agent."""
         ...
 
+    def resume(self, session: HeldSession) -> None:
+        """Have the agent resume a session that it could not resume before."""
+        ...
+
     def stir(self) -> None:
         """Note that something has happened, which may have begun or ended a timeout."""
         ...
@@ -168,6 +172,10 @@ class HeldSession:
         """Whether it has replayed any of it."""
         self.failed: dict[str, Any] | None = None
         """Why the agent could not take the session over."""
+        self.may_resume = False
+        """Whether the next prompt has it try again."""
+        self._until_resumed: list[tuple[AttachedSession, Frame]] | None = None
+        """What waits for that, while it tries."""
         self.was_left = False
         """Whether its last holder ended in order, with everything that was open."""
         self.is_only_read = False
@@ -432,6 +440,13 @@ class HeldSession:
         refused = access.unknown_session(self.id) if self.is_over else self.failed
         # How a request ended is known even if the agent has died since.
         is_again = request_id is not None and self.hub.has_ended(attached.attachment, request_id)
+        if self._until_resumed is not None and not self.is_over:
+            self._until_resumed.append((attached, frame))
+            return
+        if self.may_resume and method == acp.PROMPT and not (self.is_over or is_again):
+            self.may_resume, self._until_resumed = False, [(attached, frame)]
+            self._holder.resume(self)
+            return
         if refused is not None and (self.is_over or not (closes or is_again)):
             if request_id is not None and method is not None:
                 attached.send(jsonrpc.error(request_id, refused))
@@ -443,6 +458,13 @@ class HeldSession:
                 self._holder.close_session(self, "closed", here)
                 return
         self.carry_out(effects)
+
+    def has_resumed(self) -> None:
+        """Receive what has waited for the agent to resume it, or to fail again."""
+        waiting, self._until_resumed = self._until_resumed or [], None
+        for attached, frame in waiting:
+            self.receive(attached, frame)
+        self.may_resume = self.failed is not None
 
     def grew(self) -> None:
         """Wake the waiting viewers: the log may have grown."""
