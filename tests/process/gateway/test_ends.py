@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
 import signal
@@ -9,9 +10,11 @@ import socket
 import sys
 import threading
 from typing import TYPE_CHECKING, Any
+from unittest import mock
 
 import pytest
 
+from lastword.gateway.front import process
 from tests.kit.gateway.serving import is_running, until
 from tests.kit.gateway.viewing import (
     TYPED,
@@ -236,6 +239,15 @@ def test_questions_turns_and_unused_agents_are_after_a_reload_as_without_it(serv
     with back(gateway, bereft, doomed, lost) as after:
         error = failure_of(after.answer(lost))
         assert (error["type"], error["exit_signal"]) == ("agent_crash", "SIGKILL")
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="Only Linux has files in memory.")
+def test_a_reload_needs_no_room_on_a_disk(monkeypatch: pytest.MonkeyPatch) -> None:
+    full = OSError(errno.ENOSPC, "No space left on device")
+    monkeypatch.setattr(process.tempfile, "TemporaryFile", mock.Mock(side_effect=full))
+    with os.fdopen(process.file_with(b"what continues"), "rb") as file:
+        file.seek(0)
+        assert file.read() == b"what continues"
 
 
 @pytest.mark.processes

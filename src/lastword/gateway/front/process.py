@@ -553,12 +553,21 @@ def _listening(host: str, port: int) -> socket.socket:
     return listening
 
 
+def file_with(content: bytes) -> int:
+    """Return an open file with this content, in memory if possible: a disk may be full."""
+    if sys.platform == "linux":
+        made = os.fdopen(os.memfd_create("lastword"), "wb")
+    else:
+        made = tempfile.TemporaryFile()  # noqa: SIM115 - closed below
+    with made:
+        made.write(content)
+        made.flush()
+        return os.dup(made.fileno())
+
+
 def _become_newer(listening: socket.socket, pid_file: int, left: HandedHolders) -> None:
     """Run the code that is installed now, with the listening socket and the agents."""
-    with tempfile.TemporaryFile() as made:
-        made.write(msgspec.json.encode(left))
-        made.flush()
-        file = os.dup(made.fileno())
+    file = file_with(msgspec.json.encode(left))
     for number in (listening.fileno(), pid_file, file, *left.descriptors):
         os.set_inheritable(number, True)  # noqa: FBT003 - its only form
     os.environ[INHERITED] = f"{listening.fileno()},{pid_file},{file}"
