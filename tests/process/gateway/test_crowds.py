@@ -327,6 +327,40 @@ def test_the_limit_of_agents_is_typed_and_counts_neither_closed_sessions_nor_unu
         assert "--sessions" in refused["error"]["message"]
 
 
+ASKS_FOR_A_LOGIN = """
+import sys
+from lastword.kit.agent.plain import Output, PlainAgent
+
+class AsksForALogin(PlainAgent):
+    def __init__(self):
+        super().__init__(sys.stdin.buffer, Output())
+        self.requests["session/new"] = self.refuse
+        self.requests["authenticate"] = self.login
+
+    def refuse(self, request_id, _params):
+        self.wire.frame(id=request_id, error={"code": -32000, "message": "Log in."})
+
+    def login(self, request_id, _params):
+        self.requests["session/new"] = self.new_session
+        self.wire.frame(id=request_id, result={})
+
+AsksForALogin().run()
+"""
+"""An agent that refuses sessions before a login, which only its own process knows of."""
+
+
+def test_a_login_reaches_the_agent_that_asked_for_it_and_gets_the_session(serve: Serve) -> None:
+    gateway = serve("", "--sessions", "2", command=[sys.executable, "-c", ASKS_FOR_A_LOGIN])
+    with ViewerClient(gateway) as viewer:
+        for number in (1, 2):
+            for _ in range(3):
+                refused = viewer.answer(viewer.request("session/new", gateway.opening()))
+                assert refused["error"]["message"] == "Log in."
+            assert len(gateway.holders()) == number
+            assert viewer.result("authenticate", {"methodId": "key"}) == {}
+            assert has_ended_well(viewer.turn(viewer.new(gateway.root)))
+
+
 def test_sessions_of_a_full_gateway_are_watched_and_continued(serve: Serve) -> None:
     gateway = serve("healthy", "--sessions", "1")
     with opened(gateway, replay=True) as (viewer, session):

@@ -17,6 +17,7 @@ import secrets
 import sys
 import time
 import traceback
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias
 from weakref import WeakValueDictionary
 
@@ -253,8 +254,7 @@ class Holders:
         Raises:
             StartError: It could not be started.
         """
-        params = self._template.initialize_params(client)
-        kind = hashlib.sha256(jsonrpc.dumps(params)).hexdigest()[:12]
+        kind = self._kind_of(client)
         for place, suits in self._spares.items():
             holder = self._running.get(place)
             if suits == kind and (holder is None or holder.goes_on):
@@ -266,6 +266,19 @@ class Holders:
         except StartError:
             self._spares.pop(place, None)
             raise
+
+    def _kind_of(self, client: Mapping[str, Any]) -> str:
+        params = self._template.initialize_params(client)
+        return hashlib.sha256(jsonrpc.dumps(params)).hexdigest()[:12]
+
+    def _is_spare_again(self, name: str) -> None:
+        """Note that an agent has refused a session, such as before a login that comes next."""
+        self._forget_opened(name)
+        self._spares[name] = self._kind_of(self._running[name].settings.client)
+
+    def _forget_opened(self, name: str) -> None:
+        for key in [key for key, place in self._opened.items() if place == name]:
+            del self._opened[key]
 
     async def opener(
         self,
@@ -325,6 +338,7 @@ class Holders:
         """Run a holder in a task of its own."""
         name = settings.name
         holder = self._running[name] = self._make(settings, self.quality, self._fleet)
+        holder.unused = partial(self._is_spare_again, name)
         task = self._tasks[name] = asyncio.create_task(self._run(holder, handed))
         task.add_done_callback(lambda _: self._has_ended(name))
         return holder, task
@@ -346,8 +360,7 @@ class Holders:
         self._running.pop(name, None)
         self._tasks.pop(name, None)
         self._spares.pop(name, None)
-        for key in [key for key, place in self._opened.items() if place == name]:
-            del self._opened[key]
+        self._forget_opened(name)
 
     async def open(self, place: str, introduction: Introduction) -> Upstream:
         """Connect a viewer to a holder, and wait until its agent has started.

@@ -312,9 +312,9 @@ class ViewerLink(ABC):
                 key, self._client, cwd=cwd if isinstance(cwd, str) else "", is_new=self._is_new
             )
             upstream = await self._upstream(path)
-        else:  # any will do
-            open_ones = (each for each in self._upstreams.values() if not each.is_closing)
-            upstream = next(open_ones, None)
+        else:  # any will do; a login is for the one that has just refused a session
+            ways = reversed(self._upstreams.values())
+            upstream = next((each for each in ways if not each.is_closing), None)
             if upstream is None:
                 if self.grant.is_owners:
                     path = await directory.spare(self._client)

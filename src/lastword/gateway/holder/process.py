@@ -132,6 +132,8 @@ class Holder:
         """Of the log that it takes over."""
         self._takeover: Takeover | None = None
         self._tasks: set[asyncio.Task[None]] = set()
+        self.unused: Callable[[], object] = lambda: None
+        """Called when it has no session after a request for one."""
         self.begun: asyncio.Event = asyncio.Event()
         """Set once its agent's process has been started, or could not be."""
         self.opened: list[HeldSession] = []
@@ -432,6 +434,8 @@ class Holder:
                 self._answer_opening(opening, frame)
                 if not self._openings.are_waiting:
                     self._early.clear()
+                    if opening.params and not self.sessions:
+                        self.unused()
         elif self._openings.are_waiting and message.session_id is not None:
             early = self._early.setdefault(message.session_id, [])
             if len(early) < MAX_EARLY:
