@@ -86,6 +86,33 @@ Fails(sys.stdin.buffer, Output()).run()
 """
 """An agent that dies of each method for which a folder has a file."""
 
+HAS_MODES = """
+import os, sys
+from lastword.kit.agent.plain import Output, PlainAgent
+
+class HasModes(PlainAgent):
+    capabilities = {"loadSession": True}
+    mode = "code"
+
+    def handle_request(self, request_id, method, params):
+        if method == "session/set_mode" and os.path.exists(sys.argv[1]):
+            self.wire.frame(id=request_id, error={"code": -32602, "message": "There is none."})
+        elif method in {"session/new", "session/load", "session/set_mode"}:
+            self.mode = params.get("modeId", self.mode)
+            listed = [{"id": name, "name": name} for name in ("code", "plan")]
+            modes = {"currentModeId": self.mode, "availableModes": listed}
+            self.wire.frame(id=request_id, result={"sessionId": f"m{os.getpid()}", "modes": modes})
+        else:
+            super().handle_request(request_id, method, params)
+
+    def serve(self, prompt):
+        self.say(self.mode)
+        self.end_turn(prompt)
+
+HasModes(sys.stdin.buffer, Output()).run()
+"""
+"""An agent that works in a mode, which it can no longer change once a file is there."""
+
 HANGS_AT_START = """
 import os, sys, time
 
@@ -342,6 +369,32 @@ def test_a_session_that_its_agent_could_not_load_is_loaded_with_a_later_prompt(
         assert failure_of(viewer.turn(session))["type"] == "agent_crash"
         fault.unlink()
         assert has_ended_well(viewer.turn(session))
+
+
+@pytest.mark.processes
+def test_a_chosen_mode_is_shown_to_each_viewer_and_outlives_agents_and_gateways(
+    serve: Serve, tmp_path: Path
+) -> None:
+    fault = tmp_path / "no modes"
+    gateway = serve("", command=[sys.executable, "-c", HAS_MODES, str(fault)])
+    with opened(gateway) as (viewer, session):
+        viewer.result("session/set_mode", {"sessionId": session, "modeId": "plan"})
+
+    def works_in() -> tuple[str, str]:
+        with ViewerClient(gateway) as viewer:
+            shown = viewer.load(session, gateway.root)["modes"]["currentModeId"]
+            viewer.turn(session)
+            return shown, viewer.said[-1]
+
+    assert works_in() == ("plan", "plan")
+    gateway.reload()
+    os.kill(gateway.session(session)["agent_pid"], signal.SIGKILL)
+    assert works_in() == ("plan", "plan")
+    gateway.crash()
+    assert works_in() == ("plan", "plan")
+    fault.touch()
+    gateway.crash()
+    assert works_in() == ("code", "code")
 
 
 @pytest.mark.processes

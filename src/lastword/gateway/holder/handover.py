@@ -93,6 +93,12 @@ def past_lines(
             PastLine(Side.CLIENT, jsonrpc.request(b"0", acp.RESUME, params), 0.0),
             PastLine(Side.AGENT, jsonrpc.result(b"0", result), 0.0),
         ]
+        for (method, _), setting in session.choices().made.items():
+            params = setting | {"sessionId": session.agents_id}
+            first += [
+                PastLine(Side.CLIENT, jsonrpc.request(b"0", method, params), 0.0),
+                PastLine(Side.AGENT, jsonrpc.result(b"0", {}), 0.0),
+            ]
         waiting = waiting_turn(session.log)
         still_open = {
             seq: entry

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import msgspec
 
+from lastword.core.link.choices import Choices
 from lastword.core.protocol import acp, jsonrpc
 from lastword.core.protocol.acp import object_of
 from lastword.core.timeline.entry import Kind
@@ -34,6 +35,7 @@ from lastword.gateway.holder.effects import (
 from lastword.gateway.holder.hub import Hub
 from lastword.gateway.holder.quality import LogCounts
 from lastword.gateway.log import files
+from lastword.gateway.log.entries import LogEntry, LogKind
 from lastword.gateway.log.files import LogLock, LogOwnedError
 from lastword.gateway.log.session_log import session_log
 from lastword.gateway.log.store import LogUnavailableError
@@ -313,17 +315,37 @@ class HeldSession:
 
     def loaded(self) -> dict[str, Any]:
         """Return the result of loading it: that of opening it, with the current mode."""
-        result = self.recall("result")
+        result, choices = self.recall("result"), self.choices()
+        for name, current, value in (
+            ("modes", "currentModeId", choices.mode),
+            ("models", "currentModelId", choices.model),
+        ):
+            if result.get(name) and value is not None:
+                result[name] = object_of(result[name]) | {current: value}
         for pinned in self.log.pins_of("state:"):
-            update = object_of(
-                object_of(object_of(jsonrpc.loads(pinned.entry.frame)).get("params")).get("update")
-            )
-            modes = object_of(result.get("modes"))
-            if update.get("sessionUpdate") == acp.MODE_UPDATE and modes:
-                result["modes"] = modes | {"currentModeId": update.get("currentModeId")}
-            elif update.get("sessionUpdate") == acp.OPTION_UPDATE and "configOptions" in update:
+            update = _update_of(pinned.entry)
+            if update.get("sessionUpdate") == acp.OPTION_UPDATE and "configOptions" in update:
                 result["configOptions"] = update["configOptions"]
+        listed = result.get("configOptions")
+        if isinstance(listed, list):
+            for option in map(object_of, listed):
+                if option.get("id") in choices.options:
+                    option["currentValue"] = choices.options[option["id"]]
         return result
+
+    def choices(self) -> Choices:
+        """Return the mode, the model and the options that its log has."""
+        choices = Choices()
+        choices.read_answer(self.recall("result"))
+        for _, entry in sorted(
+            (*self.log.pins_of("state:"), *self.log.pins_of("set:")), key=lambda each: each.seq
+        ):
+            if entry.kind is LogKind.IN:
+                params = object_of(jsonrpc.loads(entry.frame)).get("params")
+                choices.chose(entry.about.method, object_of(params))
+            else:
+                choices.changed(self.id, _update_of(entry))
+        return choices
 
     async def restore(self, initialized: dict[str, Any]) -> str:
         """Have a new agent resume the session; return what it knows of the past.
@@ -345,12 +367,42 @@ class HeldSession:
         capabilities = object_of(initialized.get(dialect.agent_capabilities))
         can = object_of(capabilities.get("sessionCapabilities"))
         if dialect.always_resumes or isinstance(can.get("resume"), dict):
-            await self._holder.conversation.request(acp.RESUME, resumed)
+            result = await self._holder.conversation.request(acp.RESUME, resumed)
+            await self._set_again(result)
         else:
-            await self._holder.conversation.request(acp.LOAD, resumed)
+            result = await self._holder.conversation.request(acp.LOAD, resumed)
+            await self._set_again(result)
             if self.log.pins_of("in") and not self._has_replayed:
                 return "none"  # it has opened another session under this name
         return "full"
+
+    async def _set_again(self, result: dict[str, Any]) -> None:
+        """Set the mode, the model and the options again that a new agent does not have."""
+        in_force = Choices()
+        in_force.read_answer(result)
+        for (method, option), params in self.choices().made.items():
+            value, now = {
+                acp.SET_MODE: (params.get("modeId"), in_force.mode),
+                acp.SET_MODEL: (params.get("modelId"), in_force.model),
+            }.get(method, (params.get("value"), in_force.options.get(option)))
+            if value == now:
+                continue
+            setting = params | {"sessionId": self.agents_id}
+            try:
+                await self._holder.conversation.request(method, setting)
+            except RequestFailedError:  # viewers must see what is in force
+                self._show_in_force(in_force.mode, result.get("configOptions"))
+
+    def _show_in_force(self, mode: str | None, options: object) -> None:
+        updates = (
+            {"sessionUpdate": acp.MODE_UPDATE, "currentModeId": mode},
+            {"sessionUpdate": acp.OPTION_UPDATE, "configOptions": options},
+        )
+        for update in updates:
+            params = {"sessionId": self.agents_id, "update": update}
+            frame = jsonrpc.decode(jsonrpc.notification(acp.UPDATE, params))
+            if None not in update.values() and isinstance(frame, jsonrpc.Frame):
+                self.carry_out(self.hub.from_agent([frame], time.monotonic(), _now_ms()))
 
     # The conversation.
 
@@ -738,3 +790,8 @@ class HeldSession:
                 activity=self.hub.activity,
             ),
         )
+
+
+def _update_of(entry: LogEntry) -> dict[str, Any]:
+    params = object_of(object_of(jsonrpc.loads(entry.frame)).get("params"))
+    return object_of(params.get("update"))

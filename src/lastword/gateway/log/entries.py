@@ -23,6 +23,7 @@ import msgspec
 
 from lastword.core.link.entries import short
 from lastword.core.protocol import acp, jsonrpc
+from lastword.core.protocol.acp import object_of
 from lastword.core.timeline.entry import Entry, Kind
 from lastword.core.timeline.session_events import BY_WORD, FACTS, GATEWAY, WORDS
 
@@ -151,6 +152,9 @@ MAX_ENDS = 256
 it must still be known that the agent has received it."""
 
 
+MAX_SETTINGS = 64
+"""Choices of modes, models and options that are kept."""
+
 WAIT = "wait:limit"
 """The key of the wait for the end of a limit, in which a session has one turn at most."""
 
@@ -203,12 +207,23 @@ class Pins:
             if entry.about.number:
                 self._set(f"open:{entry.about.number}", Numbered(seq, entry), changes)
         elif entry.kind is LogKind.END:
+            if entry.about.method in acp.SETTINGS:
+                self._note_setting(entry, changes)
             self._drop(f"open:{entry.about.number}", changes)
             if entry.about.method == acp.PROMPT:
                 self._drop(WAIT, changes)
             key = f"end:{entry.about.number}"
             self._set(key, Numbered(seq, entry), changes, limit=MAX_ENDS)
         return changes
+
+    def _note_setting(self, end: LogEntry, changes: list[tuple[str, Numbered | None]]) -> None:
+        """Pin a request whose choice of a mode, model or option the agent has accepted."""
+        asked = self._of_kind("open:").get(f"open:{end.about.number}")
+        if asked is None or object_of(jsonrpc.loads(end.frame)).get("error") is not None:
+            return
+        params = object_of(object_of(jsonrpc.loads(asked.entry.frame)).get("params"))
+        key = f"set:{end.about.method}:{params.get('configId', '')}"
+        self._set(key, asked, changes, limit=MAX_SETTINGS)
 
     def _note_update(
         self, seq: int, entry: LogEntry, changes: list[tuple[str, Numbered | None]]
