@@ -89,7 +89,9 @@ def test_a_session_is_refused_where_no_log_can_be_written_and_the_agent_stays(
 def test_a_session_continues_on_a_full_disk_and_its_viewers_see_all(serve: Serve) -> None:
     words = 60
     turn = [{"say": f"<{number}>" + "x" * 5000} for number in range(words)]
-    gateway = serve({"turns": [[*turn, {"result": "end_turn"}]]})
+    gateway = serve(
+        {"turns": [[*turn, {"result": "end_turn"}], [{"say": "Here."}, {"hang": True}]]}
+    )
     with opened(gateway, replay=True) as (viewer, session):
         held = gateway.session(session)
         resource.prlimit(held["pid"], resource.RLIMIT_FSIZE, (150_000, 150_000))
@@ -99,6 +101,13 @@ def test_a_session_continues_on_a_full_disk_and_its_viewers_see_all(serve: Serve
         assert told["params"]["facts"]["reason"] == "disk"
         assert told["params"]["facts"]["epoch"] != held["epoch"]
         assert viewer.seqs() == sorted(set(viewer.seqs()))
+        # The next program would not find what is in memory, such as this prompt.
+        prompt = viewer.prompt(session)
+        viewer.find(lambda frame: "Here." in str(frame))
+        gateway.tell("reload")
+        until("it is refused", lambda: "not reloaded" in gateway.stderr())
+        viewer.cancel(session)
+        assert viewer.answer(prompt)["result"]["stopReason"] == "cancelled"
 
 
 @pytest.mark.processes

@@ -404,6 +404,11 @@ class Holders:
         return True
 
     @property
+    def are_stored(self) -> bool:
+        """Return whether the next program would find every session's whole log."""
+        return all(session.is_stored for session in self.sessions())
+
+    @property
     def can_be_handed_over(self) -> bool:
         """Return whether every agent would survive a replacement of this process now."""
         return all(each.can_be_handed_over for each in self._running.values())

@@ -428,8 +428,16 @@ async def _serve(  # noqa: PLR0913, PLR0917 - what it is made of
         asyncio.create_task(_upgrade(services.holders)),
         asyncio.create_task(LimitWaits(services.holders, services.directory).watch()),
     ]
-    waiting = asyncio.create_task(signals.came.wait())
-    await asyncio.wait((task, waiting), return_when=asyncio.FIRST_COMPLETED)
+    while True:
+        waiting = asyncio.create_task(signals.came.wait())
+        await asyncio.wait((task, waiting), return_when=asyncio.FIRST_COMPLETED)
+        if not signals.is_reload or services.holders.are_stored:
+            break
+        signals.drop_reload()
+        sys.stderr.write(
+            "lastword: not reloaded, since the disk was full: parts of open sessions are only in "
+            "memory; close those sessions, or stop the gateway\n"
+        )
     if not waiting.done():
         waiting.cancel()
         await task
@@ -611,6 +619,11 @@ class FrontSignals:
         """Let the next signal end the process, which is ending anyway."""
         for number in HANDLED:
             signal.signal(number, signal.SIG_DFL)
+
+    def drop_reload(self) -> None:
+        """Forget the reloads that were asked for."""
+        self._numbers = [number for number in self._numbers if number != RELOAD]
+        self.came.clear()
 
     @property
     def is_reload(self) -> bool:

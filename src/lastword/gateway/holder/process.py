@@ -194,7 +194,7 @@ class Holder:
         is_idle = self.is_ready and not (
             self._openings.are_waiting or self.conversation.are_waiting
         )
-        has_all = all(session.failed is None for session in self.sessions.values())
+        has_all = all(each.failed is None and each.is_stored for each in self.sessions.values())
         return is_idle and has_all and self.goes_on and self.agent.can_be_handed_over
 
     @property

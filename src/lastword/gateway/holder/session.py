@@ -180,6 +180,8 @@ class HeldSession:
         """What waits for that, while it tries."""
         self.was_left = False
         """Whether its last holder ended in order, with everything that was open."""
+        self.is_stored = True
+        """Whether another process would find its whole log: a full disk takes no more of it."""
         self.is_only_read = False
         """Whether its files are on a lost machine."""
         self._holder = holder
@@ -527,6 +529,7 @@ class HeldSession:
             self._mark(waits=False)
         if self.log.epoch != self._epoch:
             self._epoch = self.log.epoch
+            self.is_stored = self._holder.fleet is not None
             reason = "disk" if self._holder.fleet is None else "fleet"
             reset = {"reason": reason, "epoch": self._epoch}
             self._effects.carry_out(self.hub.note(_now_ms(), Kind.LOG_RESET, **reset))
