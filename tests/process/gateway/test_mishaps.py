@@ -127,6 +127,10 @@ def test_viewers_that_leave_before_the_agents_start_leave_nothing_open(serve: Se
             until("it is asked", lambda: descriptors(gateway.front.pid) > front)
         # One more may stay; six rounds of viewers leave none each.
         until("it is left", lambda: descriptors(gateway.front.pid) <= front + 1)
+    with _over_a_socket(gateway), _over_http(gateway):
+        until("both are asked", lambda: descriptors(gateway.front.pid) > front + 1)
+        gateway.front.terminate()
+        assert gateway.front.wait(FUSE_SECONDS) == 0
     assert "Traceback" not in gateway.stderr()
 
 

@@ -331,6 +331,24 @@ class _FrontServer(uvicorn.Server):
         yield
 
 
+def _is_fault(record: logging.LogRecord) -> bool:
+    """Return whether an error that uvicorn logs is one.
+
+    An upgrade may be refused by an HTTP status. At the end, requests that wait for an agent are
+    cancelled.
+    """
+    is_end = record.exc_info is not None and record.exc_info[0] is asyncio.CancelledError
+    return not (is_end or record.msg in _NO_FAULTS)
+
+
+_NO_FAULTS = frozenset(
+    {
+        "ASGI callable returned without completing handshake.",
+        "Cancel %s running task(s), timeout graceful shutdown exceeded",
+    }
+)
+
+
 class _LoopComplaints:
     """Reports errors of the event loop as asyncio does, except for a lack of descriptors.
 
@@ -409,9 +427,7 @@ async def _serve(  # noqa: PLR0913, PLR0917 - what it is made of
         backlog=BACKLOG,
     )
     server = _FrontServer(config)
-    # uvicorn logs an error for each upgrade that is refused by an HTTP status, as ASGI allows.
-    alarm = "ASGI callable returned without completing handshake."
-    logging.getLogger("uvicorn.error").addFilter(lambda record: record.msg != alarm)
+    logging.getLogger("uvicorn.error").addFilter(_is_fault)
     asyncio.get_running_loop().set_exception_handler(_LoopComplaints())
     # uvicorn closes what it is given.
     task = asyncio.create_task(server.serve(sockets=[listening.dup()]))
