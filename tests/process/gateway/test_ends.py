@@ -372,6 +372,19 @@ def test_a_session_that_its_agent_could_not_load_is_loaded_with_a_later_prompt(
 
 
 @pytest.mark.processes
+def test_sessions_are_reached_while_their_agent_can_no_longer_start(
+    serve: Serve, tmp_path: Path
+) -> None:
+    gateway = serve("", command=[sys.executable, "-c", FAILS, str(tmp_path)])
+    with opened(gateway, capabilities=TYPED, replay=True) as (viewer, session):
+        (tmp_path / "initialize").touch()  # such as an update that does not work
+        assert viewer.failure("session/new", gateway.opening())["type"] == "agent_crash"
+        with attached(gateway, session, capabilities=OTHER) as other:
+            assert has_ended_well(other.turn(session))
+        assert has_ended_well(viewer.turn(session))
+
+
+@pytest.mark.processes
 def test_a_chosen_mode_is_shown_to_each_viewer_and_outlives_agents_and_gateways(
     serve: Serve, tmp_path: Path
 ) -> None:

@@ -169,19 +169,22 @@ class ViewerLink(ABC):
         else:
             self._viewer = secrets.token_hex(8)
         request_id = frame.message.request_id or jsonrpc.NULL_ID
+        result: dict[str, Any] = {}
         if self.grant.is_owners and (self._only or self._services.directory.has_room):
             try:
                 upstream = await self._tried(self._upstream_for_greeting)
             except (StartError, OSError) as error:
                 self._services.quality.readiness.failed()
-                return jsonrpc.error(request_id, _error_of(error))
-            refused = upstream.welcome.get("failed")
-            self._services.quality.readiness.greeted(refused)
-            if isinstance(refused, dict):
+                refused: object = _error_of(error)
+            else:
+                refused = upstream.welcome.get("failed")
+                self._services.quality.readiness.greeted(refused)
+            if not isinstance(refused, dict):
+                result = object_of(upstream.welcome.get("initialize"))
+                self._services.greetings.note(result)
+            elif not await self._services.sessions(self.grant):  # else they can be reached
                 return jsonrpc.error(request_id, refused)
-            result = object_of(upstream.welcome.get("initialize"))
-            self._services.greetings.note(result)
-        else:
+        if not result:
             result = await self._services.greetings.of(self._client.get("protocolVersion"))
         dialect = acp.dialect(result.get("protocolVersion"))
         capabilities = object_of(result.get(dialect.agent_capabilities))

@@ -381,6 +381,9 @@ class Holder:
         if self._status is not None:
             link.send(jsonrpc.error(request_id, access.agent_lost("Send it again.")))
             return
+        if self._initialize_failed is not None:
+            link.send(jsonrpc.error(request_id, self._initialize_failed))
+            return
         number = self.conversation.next_number()
         self._openings.add(number, Opening(link, link.viewer.id, request_id, params or {}))
         self.agent.send(jsonrpc.with_id(frame, b"%d" % number))
