@@ -409,12 +409,13 @@ class EmbeddedSidecar(Sidecar):
         if self._gone.is_set():
             return
         self._contained(self._move)
-        try:
-            while (block := self._to_client.next_block()) is not None:
-                self._deliver(block)
-        finally:
-            if not self._gone.is_set():
-                self._contained(self._rest)
+        self._contained(self._deliver_all)
+        if not self._gone.is_set():
+            self._contained(self._rest)
+
+    def _deliver_all(self) -> None:
+        while (block := self._to_client.next_block()) is not None:
+            self._deliver(block)
 
     def _move(self) -> None:
         self._loop.move(self._wake, 0)

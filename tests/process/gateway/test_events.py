@@ -92,6 +92,16 @@ def test_events_are_the_records_entries_without_content(told: tuple[Gateway, str
     ]
 
 
+def test_a_title_that_was_cut_within_an_emoji_hides_no_session(serve: Serve) -> None:
+    title = {"sessionUpdate": "session_info_update", "title": "A title \ud83d"}
+    gateway = serve({"turns": [[{"update": title}, {"hang": True}]]})
+    with opened(gateway) as (viewer, session):
+        viewer.prompt(session)
+        api = ApiClient(gateway)
+        shown = b"A title \\ud83d"
+        until("it is listed", lambda: shown in api.ask("/v1/sessions?content=1").body)
+
+
 def test_only_a_controller_that_requests_it_gets_content(told: tuple[Gateway, str]) -> None:
     gateway, session = told
     events = ApiClient(gateway).ask(f"/v1/sessions/{session}/events?content=1").body.decode()

@@ -9,9 +9,11 @@ import sqlite3
 import zipfile
 from contextlib import closing
 from typing import TYPE_CHECKING, Any
+from unittest import mock
 
 import pytest
 
+from lastword.gateway.holder.session import HeldSession
 from tests.kit.command import PROCESS, command
 from tests.kit.gateway import serving
 from tests.kit.gateway.api import ApiClient
@@ -341,3 +343,13 @@ def test_a_closed_tab_has_one_name_in_the_log_the_api_and_the_metrics(serve: Ser
     ended = {"cause": "tab_closed"}
     until("it is counted", lambda: Metrics(gateway)("connections_ended_total", **ended) == 1)
     assert Metrics(gateway)("connections_ended_total", cause="front_stops") == 0
+
+
+def test_a_bug_in_a_session_ends_its_agent_and_the_turn(
+    serve: Serve, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gateway = serve("healthy")
+    with opened(gateway, capabilities=TYPED) as (viewer, session):
+        bug = mock.Mock(side_effect=RuntimeError("a bug"))
+        monkeypatch.setattr(HeldSession, "from_agent", bug)
+        assert failure_of(viewer.turn(session))["type"] == "agent_crash"

@@ -115,6 +115,12 @@ def test_a_lone_surrogate_does_not_prevent_our_frames_from_being_sent(text: str)
         assert text in sent[name].values()
 
 
+def test_what_is_stored_has_question_marks_for_lone_surrogates() -> None:
+    assert jsonrpc.without_surrogates({"name\ud83d": ["\ud83d!", 1]}) == {"name?": ["?!", 1]}
+    whole = {"name": "\U0001f600"}
+    assert jsonrpc.without_surrogates(whole) is whole
+
+
 def test_an_agents_error_with_a_lone_surrogate_ends_its_turn_typed() -> None:
     link = Connection()
     prompt = b'{"id":2,"method":"session/prompt","params":{"sessionId":"s","prompt":[]}}'

@@ -392,6 +392,16 @@ def dumps(value: Json) -> bytes:
         return json.dumps(value, default=_decoded).encode()
 
 
+def without_surrogates(value: dict[str, Any]) -> dict[str, Any]:
+    """Return an object with a question mark for each lone surrogate, which JSON allows."""
+    try:
+        msgspec.json.encode(value)
+    except UnicodeEncodeError:
+        text = json.dumps(value, ensure_ascii=False)
+        value = json.loads(text.encode(errors="replace"))
+    return value
+
+
 def _decoded(value: object) -> Json:
     """Convert a type that `json` does not know: the bytes of a member, such as an id."""
     if isinstance(value, Raw):

@@ -23,6 +23,7 @@ from starlette.responses import Response
 
 from lastword.client.link_words import BY_NAME
 from lastword.core.failure.taxonomy import ErrorType
+from lastword.core.protocol import jsonrpc
 from lastword.gateway.api.shapes import (
     VERSION,
     ApiProblem,
@@ -80,7 +81,11 @@ def problem(
 
 def answer(value: Any, status: int = 200) -> Response:
     """Return a response."""
-    return Response(msgspec.json.encode(value), status, {"cache-control": "no-store"}, JSON_TYPE)
+    try:
+        body = msgspec.json.encode(value)
+    except UnicodeEncodeError:  # a lone surrogate, as of a title that was cut within an emoji
+        body = jsonrpc.dumps(msgspec.to_builtins(value))
+    return Response(body, status, {"cache-control": "no-store"}, JSON_TYPE)
 
 
 def unknown_session() -> ProblemError:

@@ -13,13 +13,11 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import json
 import secrets
 from abc import ABC, abstractmethod
 from collections import deque
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
-import msgspec
 from msgspec import UNSET
 
 from lastword.core.protocol import acp, jsonrpc
@@ -152,12 +150,7 @@ class ViewerLink(ABC):
 
     async def introduce(self, frame: Frame) -> bytes:
         """Receive `initialize`; return the answer: the agent's, with what the gateway adds."""
-        self._client = jsonrpc.params_of(frame)
-        try:
-            msgspec.json.encode(self._client)
-        except UnicodeEncodeError:  # a lone surrogate, which JSON allows, becomes a question mark
-            text = json.dumps(self._client, ensure_ascii=False)
-            self._client = json.loads(text.encode(errors="replace"))
+        self._client = jsonrpc.without_surrogates(jsonrpc.params_of(frame))
         # A viewer that returns proves by its secret who it is.
         ours = object_of(object_of(self._client.get("_meta")).get(META))
         viewer, secret = ours.get("viewer"), ours.get("secret")

@@ -262,7 +262,8 @@ class Holder:
         """Initialize the agent, and restore the session that it is started for."""
         params = self.settings.initialize_params(self.settings.client)
         try:
-            self.initialized = await self.conversation.request(acp.INITIALIZE, params)
+            answer = await self.conversation.request(acp.INITIALIZE, params)
+            self.initialized = jsonrpc.without_surrogates(answer)
         except RequestFailedError as failed:
             self._initialize_failed = failed.error
         if self.settings.session and self._initialize_failed is None:

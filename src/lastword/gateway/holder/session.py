@@ -331,8 +331,9 @@ class HeldSession:
         listed = result.get("configOptions")
         if isinstance(listed, list):
             for option in map(object_of, listed):
-                if option.get("id") in choices.options:
-                    option["currentValue"] = choices.options[option["id"]]
+                name = str(option.get("id"))
+                if name in choices.options:
+                    option["currentValue"] = choices.options[name]
         return result
 
     def choices(self) -> Choices:

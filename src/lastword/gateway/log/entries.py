@@ -243,7 +243,7 @@ class Pins:
             if update.status in acp.TOOL_ENDS:
                 self._drop(first, changes)
                 self._drop(later, changes)
-            elif kind == "tool_call" or first in self._of_kind(first):
+            elif kind == "tool_call" or _storable(first) in self._of_kind(first):
                 key = first if kind == "tool_call" else later
                 self._set(key, Numbered(seq, entry), changes, limit=2 * MAX_TOOLS)
 
@@ -256,6 +256,7 @@ class Pins:
         limit: int = 0,
     ) -> None:
         """Pin an entry; with a limit, drop the oldest of its kind beyond it."""
+        key = _storable(key)
         pinned = self._of_kind(key)
         pinned.pop(key, None)
         pinned[key] = value
@@ -264,6 +265,7 @@ class Pins:
             self._drop(next(iter(pinned)), changes)
 
     def _drop(self, key: str, changes: list[tuple[str, Numbered | None]]) -> None:
+        key = _storable(key)
         if self._of_kind(key).pop(key, None) is not None:
             changes.append((key, None))
 
@@ -285,6 +287,11 @@ class Pins:
     def of(self, prefix: str) -> list[Numbered]:
         """Return the pinned entries of one kind of key, in order."""
         return sorted(self._of_kind(prefix).values(), key=lambda each: each.seq)
+
+
+def _storable(key: str) -> str:
+    """Return a key without lone surrogates, which an agent's id may have."""
+    return key.encode(errors="backslashreplace").decode()
 
 
 _Reader: TypeAlias = "Callable[[About], Any]"

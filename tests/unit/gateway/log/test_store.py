@@ -99,6 +99,14 @@ def test_a_clock_that_is_set_back_changes_no_number_and_no_order(log: Log) -> No
     assert log.first == 3
 
 
+def test_a_tool_call_may_have_half_a_character_in_its_id(log: Log) -> None:
+    begins = out("tool_call", toolCallId="t\ud800", status="pending")
+    commit(log, [begins])
+    assert [seq for seq, _ in log.pins_of("tool:")] == [1]
+    commit(log, [out("tool_call_update", toolCallId="t\ud800", status="completed")])
+    assert log.pins_of("tool:") == []
+
+
 def test_pinned_entries_survive_trimming(log: Log) -> None:
     commit(log, [out("plan"), ask(1)])
     for _ in range(20):
