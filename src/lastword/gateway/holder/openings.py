@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import msgspec
 
+from lastword.core.link.choices import Choices
+from lastword.core.protocol import acp
 from lastword.core.protocol.acp import object_of
 from lastword.core.timeline.entry import Kind
 from lastword.gateway.holder.agent_process import RequestFailedError
@@ -189,7 +191,8 @@ async def _resume(
     session.suppressed = True
     try:
         if error is None:
-            history = await session.restore(holder.initialized)
+            history, answer = await session.restore(holder.initialized)
+            await _set_again(holder, session, answer)
     except RequestFailedError as failed:
         error = failed.error
     session.failed = error
@@ -203,3 +206,24 @@ async def _resume(
         session.note(Kind.SESSION_NOT_RESTORED, **why)
     session.suppressed = False
     return history
+
+
+async def _set_again(holder: SessionHolder, session: HeldSession, answer: dict[str, Any]) -> None:
+    """Set the mode, the model and the options again that the new agent does not have."""
+    in_force = Choices()
+    in_force.read_answer(answer)
+    for (method, option), params in session.choices().made.items():
+        value, now = {
+            acp.SET_MODE: (params.get("modeId"), in_force.mode),
+            acp.SET_MODEL: (params.get("modelId"), in_force.model),
+        }.get(method, (params.get("value"), in_force.options.get(option)))
+        if value == now:
+            continue
+        setting = params | {"sessionId": session.agents_id}
+        try:
+            await holder.conversation.request(method, setting)
+        except RequestFailedError:  # viewers must see what is in force
+            session.show_in_force(
+                in_force.mode if method == acp.SET_MODE else None,
+                answer.get("configOptions") if method == acp.SET_OPTION else None,
+            )

@@ -350,8 +350,8 @@ class HeldSession:
                 choices.changed(self.id, _update_of(entry))
         return choices
 
-    async def restore(self, initialized: dict[str, Any]) -> str:
-        """Have a new agent resume the session; return what it knows of the past.
+    async def restore(self, initialized: dict[str, Any]) -> tuple[str, dict[str, Any]]:
+        """Have a new agent resume the session; return what it knows of the past, and its answer.
 
         Raises:
             RequestFailedError: The agent cannot.
@@ -371,32 +371,14 @@ class HeldSession:
         can = object_of(capabilities.get("sessionCapabilities"))
         if dialect.always_resumes or isinstance(can.get("resume"), dict):
             result = await self._holder.conversation.request(acp.RESUME, resumed)
-            await self._set_again(result)
         else:
             result = await self._holder.conversation.request(acp.LOAD, resumed)
-            await self._set_again(result)
             if self.log.pins_of("in") and not self._has_replayed:
-                return "none"  # it has opened another session under this name
-        return "full"
+                return "none", result  # it has opened another session under this name
+        return "full", result
 
-    async def _set_again(self, result: dict[str, Any]) -> None:
-        """Set the mode, the model and the options again that a new agent does not have."""
-        in_force = Choices()
-        in_force.read_answer(result)
-        for (method, option), params in self.choices().made.items():
-            value, now = {
-                acp.SET_MODE: (params.get("modeId"), in_force.mode),
-                acp.SET_MODEL: (params.get("modelId"), in_force.model),
-            }.get(method, (params.get("value"), in_force.options.get(option)))
-            if value == now:
-                continue
-            setting = params | {"sessionId": self.agents_id}
-            try:
-                await self._holder.conversation.request(method, setting)
-            except RequestFailedError:  # viewers must see what is in force
-                self._show_in_force(in_force.mode, result.get("configOptions"))
-
-    def _show_in_force(self, mode: str | None, options: object) -> None:
+    def show_in_force(self, mode: str | None, options: object) -> None:
+        """Log the mode and the options that the agent has, instead of those that were chosen."""
         updates = (
             {"sessionUpdate": acp.MODE_UPDATE, "currentModeId": mode},
             {"sessionUpdate": acp.OPTION_UPDATE, "configOptions": options},
