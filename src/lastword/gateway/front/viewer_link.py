@@ -165,15 +165,15 @@ class ViewerLink(ABC):
         result: dict[str, Any] = {}
         if self.grant.is_owners and (self._only or self._services.directory.has_room):
             try:
-                upstream = await self._tried(self._upstream_for_greeting)
+                welcome = (await self._tried(self._upstream_for_greeting)).welcome
             except (StartError, OSError) as error:
                 self._services.quality.readiness.failed()
-                refused: object = _error_of(error)
+                welcome = {"failed": _error_of(error)}
             else:
-                refused = upstream.welcome.get("failed")
-                self._services.quality.readiness.greeted(refused)
+                self._services.quality.readiness.greeted(welcome.get("failed"))
+            refused = welcome.get("failed")
             if not isinstance(refused, dict):
-                result = object_of(upstream.welcome.get("initialize"))
+                result = object_of(welcome.get("initialize"))
                 self._services.greetings.note(result)
             elif not await self._services.sessions(self.grant):  # else they can be reached
                 return jsonrpc.error(request_id, refused)
