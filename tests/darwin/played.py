@@ -38,7 +38,6 @@ LINUX_ONLY = {
         "`waitpid` reads its end there, and reaps it: Python before 3.13 has no `waitid`"
     ),
     f"{_PROCESS}::test_a_killed_guardian_can_be_disarmed": "waits by `waitid`",
-    f"{_PROCESS}::test_the_guardian_ends_an_agent_that_has_left_its_group": _SEARCHES,
     f"{_PROCESS}::test_the_guardian_is_a_shell_where_one_exists": _SEARCHES,
     "platform/test_silence_sources.py": "what only /proc knows of an agent",
     f"{_RESTART}::{_UNREAD}": (

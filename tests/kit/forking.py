@@ -4,9 +4,9 @@ A start of `python -m lastword …` costs 0.1 to 0.5 s of processor time, nearly
 imports, and a fork some 10 ms. So in a run of the tests `python -m MODULE …`, started by
 `subprocess` or by `posix_spawn`, is forked: by the test's own process from a helper process (the
 child is the test's own nevertheless), and by what runs in such a child from itself. What begins is
-as after a start: its arguments, environment, descriptors, folder, group, signals, standard streams,
-and what `/proc` shows of it. `pytest --matrix`, a test marked `real_start`, and all that is not of
-this form start as ever; so does everything on systems other than Linux.
+as after a start: its arguments, environment, descriptors, folder, session, signals, standard
+streams, and what `/proc` shows of it. `pytest --matrix`, a test marked `real_start`, and all that
+is not of this form start as ever; so does everything on systems other than Linux.
 """
 
 from __future__ import annotations
@@ -77,14 +77,12 @@ class Start:
 
     Attributes:
         descriptors: Ours, by the numbers that they get.
-        group: The process group that it joins; 0 for its own, -1 for ours.
     """
 
     command: list[str]
     environment: dict[str, str]
     descriptors: dict[int, int]
     session: bool
-    group: int
     folder: str
 
 
@@ -155,7 +153,7 @@ def _of_subprocess(words: Any, *rest: Any) -> Start | None:
     if environment is not None:
         pairs = (os.fsdecode(pair).partition("=") for pair in environment)
         variables = {name: value for name, _, value in pairs}
-    plain = close_others and who == [None, None, None, -1] and rest[20] is None
+    plain = close_others and group == -1 and who == [None, None, None, -1] and rest[20] is None
     if not plain or not is_ours(command, variables):
         return None
     ends_of = {number: end if end >= 0 else number for number, end in enumerate(child_ends)}
@@ -164,7 +162,6 @@ def _of_subprocess(words: Any, *rest: Any) -> Start | None:
         variables,
         {**ends_of, **{number: number for number in passed if number != rest[12]}},
         bool(session),
-        group,
         folder=None if folder is None else os.path.abspath(os.fsdecode(folder)),
     )
 
@@ -175,7 +172,6 @@ def _of_posix_spawn(  # noqa: PLR0913 - as `os.posix_spawn` has them
     environment: Any,
     *,
     file_actions: Sequence[tuple[Any, ...]] = (),
-    setpgroup: int = -1,
     setsid: bool = False,
     setsigdef: Sequence[int] = (),
     **more: Any,
@@ -194,7 +190,7 @@ def _of_posix_spawn(  # noqa: PLR0913 - as `os.posix_spawn` has them
         else:
             opened.append(os.open(*rest))
             given[number] = opened[-1]
-    return _start(command, dict(environment), given, setsid, setpgroup), opened
+    return _start(command, dict(environment), given, setsid), opened
 
 
 def _start(*what: Any, folder: str | None = None) -> Start | None:
@@ -299,10 +295,10 @@ def _fork_here(start: Start) -> int | None:
         pid = os.fork()
         if pid == 0:
             become(start, mask)
-        if start.group >= 0 and not start.session:
-            # As `posix_spawn` does: who is told the id finds it in its group already.
-            with contextlib.suppress(OSError):
-                os.setpgid(pid, start.group)
+        # As `posix_spawn` does: who is told the id finds it in its session already.
+        with contextlib.suppress(OSError):
+            while start.session and os.getsid(pid) != pid:
+                time.sleep(0)
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, mask)
     return pid
@@ -318,8 +314,6 @@ def become(start: Start, mask: Iterable[int] = ()) -> NoReturn:
         gc.freeze()  # the objects of the process that forked must not be finalised here
         if start.session:
             os.setsid()
-        elif start.group >= 0:
-            os.setpgid(0, start.group)
         _forget()
         signal.pthread_sigmask(signal.SIG_SETMASK, mask)
         _take(start.descriptors)

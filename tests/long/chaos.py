@@ -35,7 +35,7 @@ their own tests; here they would turn thousands of crashes into days."""
 
 COMMON = ("sigkill", "exit_0", "exit_1", "sigsegv", "traceback", "mid_frame")
 DEATHS = dict.fromkeys(COMMON, 4) | {"stderr_flood": 2, "grandchild": 2}
-DEATHS |= {"left_group": 2, "exit_0_with_worker": 2, "stubborn_grandchild": 1, "closes_stdout": 1}
+DEATHS |= {"exit_0_with_worker": 2, "stubborn_grandchild": 1, "closes_stdout": 1}
 """How an agent dies, and how often of each: the last take a second or a quarter of one."""
 
 ENDS_WELL = ("exit_0", "exit_0_with_worker")

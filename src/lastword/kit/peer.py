@@ -93,8 +93,7 @@ class Piped:
             command: The command.
             environment: Its whole environment, if it is not ours. With a mark in it (`variable`),
                 the processes that it starts are found and killed too, whatever their group.
-            apart: Whether it has no terminal and inherits no open files; else as under
-                `lastword run`.
+            apart: Whether it inherits no open files; else as under `lastword run`.
 
         Raises:
             OSError: It cannot be started.

@@ -1,4 +1,4 @@
-"""The agent's process: spawned into its own group, watched, stopped, and never left behind.
+"""The agent's process: spawned into its own session, watched, stopped, and never left behind.
 
 Owns process ids, groups, signals and the guardian. It knows nothing about frames. It is loaded
 first and before the agent starts, so it imports as little as possible.
@@ -74,18 +74,13 @@ class Agent:
         return self.exit
 
     def signal_group(self, number: int) -> bool:
-        """Send a signal to the agent's whole group, and to an agent that has left it.
+        """Send a signal to the agent's whole group.
 
         Returns:
             `True`: any process can be asked to exit here.
         """
         if not self._reaped:
             _signal_group(self.pid, number)
-            if self.exit is None and _has_left_its_group(self.pid):
-                try:
-                    os.kill(self.pid, number)
-                except (ProcessLookupError, PermissionError):
-                    return True
         return True
 
     def reap(self) -> None:
@@ -128,14 +123,15 @@ def spawn(
     environment: Mapping[str, str] | Callable[[int, int], Mapping[str, str]] | None = None,
     apart: bool = False,
 ) -> Agent:
-    """Start the agent in its own process group and this working directory.
+    """Start the agent in its own session and this working directory.
+
+    It can neither leave its group nor read from our terminal, which would stop the whole group.
 
     Args:
         command: The agent's command; looked up on this process' PATH.
         environment: The agent's whole environment, if it is not this process'; or a function that
             returns it, given the descriptors that become the agent's stdin and stdout.
-        apart: It inherits nothing: it gets its own session and so no terminal, no open
-            descriptors, and pipes of the default size.
+        apart: It inherits no open descriptors, and its pipes have the default size.
 
     Raises:
         OSError: It could not be started; `errno` says why (not found, not executable).
@@ -160,7 +156,7 @@ def spawn(
                 (os.POSIX_SPAWN_DUP2, stderr_write, 2),
                 *((os.POSIX_SPAWN_CLOSE, fd) for fd in (_inherited() if apart else ())),
             ],
-            **({"setsid": True} if apart else {"setpgroup": 0}),
+            "setsid": True,
             # Python ignores these two; the agent must get the usual defaults.
             "setsigdef": [signal.SIGPIPE, signal.SIGXFSZ],
         }
@@ -279,55 +275,29 @@ def ensure_standard_streams() -> None:
             os.open(os.devnull, os.O_RDWR)
 
 
-def _signal_group(pgid: int, number: int) -> None:
+def _signal_group(pgid: int, number: int) -> bool:
+    """Signal a group; return whether it exists."""
     try:
         os.killpg(pgid, number)
     except (ProcessLookupError, PermissionError):
-        return
-
-
-def _has_left_its_group(pid: int) -> bool:
-    """Return whether the former leader of a group is now in another one."""
-    try:
-        return os.getpgid(pid) != pid
-    except (ProcessLookupError, PermissionError):
         return False
+    return True
 
 
 SCRIPT = """
 trap "" TERM INT HUP QUIT
 group=$1 tries=$2 pause=$3 temporary=$4
 
-# The former leader of the group, if it runs in another one now; Linux can say so.
-moved() {
-    line=""
-    read -r line 2>/dev/null </proc/$group/stat || return 1
-    set -- ${line##*) }
-    [ "${20}" = "$began" ] && [ "$3" != "$group" ]
-}
-
-began=""
-if read -r line 2>/dev/null </proc/$group/stat; then
-    set -- ${line##*) }
-    began=${20}
-fi
 read -r word
 [ -z "$word" ] || exit 0
 [ -z "$temporary" ] || rm -f -- "$temporary"
 
-end() {
-    alive=1
-    kill -$1 -$group 2>/dev/null && alive=0
-    moved && kill -$1 $group 2>/dev/null && alive=0
-    return $alive
-}
-
-end TERM
-while [ $tries -gt 0 ] && end 0; do
+kill -TERM -$group
+while [ $tries -gt 0 ] && kill -0 -$group; do
     sleep $pause
     tries=$((tries - 1))
 done
-end KILL
+kill -KILL -$group
 """
 """Waits for the end of its input, which comes with our end. A word there means: end nothing."""
 
@@ -413,23 +383,13 @@ def guardian_of(agent: Agent) -> Guardian | None:
 
 
 def _fork_guardian(read_end: int, pgid: int, temporary: str) -> int:
-    leader: int | None = None
-    try:
-        if sys.platform == "linux":
-            leader = os.pidfd_open(pgid)  # unaffected by reuse of its id
-    except OSError:
-        pass
-    try:
-        pid = os.fork()
-        if pid == 0:
-            _guard(read_end, pgid, leader, temporary)
-    finally:
-        if leader is not None:
-            close(leader)
+    pid = os.fork()
+    if pid == 0:
+        _guard(read_end, pgid, temporary)
     return pid
 
 
-def _guard(read_end: int, pgid: int, leader: int | None, temporary: str) -> None:
+def _guard(read_end: int, pgid: int, temporary: str) -> None:
     """Run the guardian; never returns."""
     try:
         signal.set_wakeup_fd(-1)
@@ -438,35 +398,14 @@ def _guard(read_end: int, pgid: int, leader: int | None, temporary: str) -> None
         for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT):
             signal.signal(number, signal.SIG_IGN)
         os.dup2(read_end, 0)
-        if leader is not None:
-            os.dup2(leader, 1)
-        os.closerange(1 if leader is None else 2, 4096)
+        os.closerange(1, 4096)
         if os.read(0, 1) == b"":
-            _end(pgid, None if leader is None else 1, signal.SIGTERM)
+            _signal_group(pgid, signal.SIGTERM)
             deadline = time.monotonic() + GUARDIAN_GRACE_SECONDS
-            while time.monotonic() < deadline and _end(pgid, None if leader is None else 1, 0):
+            while time.monotonic() < deadline and _signal_group(pgid, 0):
                 time.sleep(_POLL_SECONDS)
-            _end(pgid, None if leader is None else 1, signal.SIGKILL)
+            _signal_group(pgid, signal.SIGKILL)
             if os.path.exists(temporary):
                 os.unlink(temporary)
     finally:
         os._exit(0)
-
-
-def _end(pgid: int, leader: int | None, number: int) -> bool:
-    """Signal a group and its former leader; return whether any of them exists."""
-    exists = False
-    try:
-        os.killpg(pgid, number)
-        exists = True
-    except (ProcessLookupError, PermissionError):
-        pass
-    if leader is not None:
-        try:
-            signal.pidfd_send_signal(leader, 0)
-            if _has_left_its_group(pgid):
-                signal.pidfd_send_signal(leader, number)
-                exists = True
-        except OSError:
-            return exists
-    return exists

@@ -86,9 +86,6 @@ def fail(how: bytes) -> None:
     elif how in {b"grandchild", b"stubborn_grandchild"}:
         leave_a_child(stubborn=how == b"stubborn_grandchild")
         die(signal.SIGKILL)
-    elif how == b"left_group":
-        os.setpgid(0, os.getpgid(os.getppid()))
-        die(signal.SIGKILL)
     elif how == b"exit_0_with_worker":
         leave_a_child()
         os._exit(0)

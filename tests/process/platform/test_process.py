@@ -20,7 +20,6 @@ from lastword.platform import signals
 from lastword.platform.process import Agent, Exit, spawn
 from lastword.platform.signals import SignalInbox
 from lastword.sidecar.child import SIGNALLED_GRACE_SECONDS, TERM_GRACE_SECONDS, StopSequence
-from tests.kit.gateway.serving import is_running
 from tests.kit.patience import FUSE_SECONDS
 
 if TYPE_CHECKING:
@@ -91,6 +90,22 @@ def test_a_child_has_its_arguments_three_pipes_and_a_separate_group(
     assert read(agent.stdout).decode() == "a word||two words|*|\u2603|--|"
     assert os.getpgid(agent.pid) == agent.pid
     assert os.getpgid(0) != agent.pid
+
+
+def test_a_child_has_no_terminal_that_would_stop_it() -> None:
+    script = (
+        "import os, pty\n"
+        "from lastword.platform.process import spawn\n"
+        "ours, theirs = os.pipe()\n"
+        "if pty.fork()[0]:\n"
+        "    os.close(theirs)\n"
+        "    print(os.read(ours, 99).decode())\n"
+        "else:\n"
+        "    agent = spawn(['sh', '-c', 'read password </dev/tty || echo no terminal'])\n"
+        "    os.set_blocking(agent.stdout, True)\n"
+        "    os.write(theirs, os.read(agent.stdout, 99))\n"
+    )
+    assert _python(script).strip() == "no terminal"
 
 
 def test_our_ends_of_the_pipes_are_non_blocking_and_not_inherited(
@@ -211,38 +226,21 @@ import os, sys
 import lastword.platform.posix_process as patched
 patched.SHELL, patched.GUARDIAN_GRACE_SECONDS = {shell!r}, {grace}
 from lastword.platform.process import Guardian, spawn
-agent = spawn([*{command}, sys.argv[1]])
+agent = spawn(["sh", "-c", sys.argv[1]])
 guardian = Guardian.start(agent.pid, "temporary")
 os.set_blocking(agent.stdout, True)
 os.read(agent.stdout, 99)
 print(agent.pid, flush=True)
 {end}
 """
-MOVES = """
-import os, time
-ours, theirs = os.pipe()
-child = os.fork()
-if not child:
-    os.close(theirs)
-    os.read(ours, 1)
-    os._exit(0)
-os.setpgid(child, child)
-os.setpgid(0, child)
-print(flush=True)
-time.sleep(300)
-"""
-"""Leaves the group that it leads, for that of a child."""
 
-SHELL, PYTHON = ("sh", "-c"), (sys.executable, "-c")
 GUARDIANS = pytest.mark.parametrize(
     "guardian", ["/bin/sh", "/nowhere"], ids=["a shell", "a fork where there is no shell"]
 )
 
 
-def _orphans(
-    guardian: str, end: str, grace: float = FUSE_SECONDS, command: tuple[str, ...] = SHELL
-) -> str:
-    return ORPHANS.format(shell=guardian, grace=grace, command=command, end=end)
+def _orphans(guardian: str, end: str, grace: float = FUSE_SECONDS) -> str:
+    return ORPHANS.format(shell=guardian, grace=grace, end=end)
 
 
 def _left_by_a_killed_owner(code: str, script: str, folder: Path) -> int:
@@ -279,14 +277,6 @@ def test_the_guardian_signals_and_ends_the_group_of_a_killed_owner(
     until(lambda: not _runs(pid), "the end of the group")
     until(lambda: not (tmp_path / "temporary").exists(), "the end of the file")
     assert (tmp_path / "told").exists() == ("told" in script)
-
-
-@pytest.mark.skipif(sys.platform != "linux", reason="Linux alone can tell")
-@GUARDIANS
-def test_the_guardian_ends_an_agent_that_has_left_its_group(guardian: str, tmp_path: Path) -> None:
-    code = _orphans(guardian, KILLED, command=PYTHON)
-    pid = _left_by_a_killed_owner(code, MOVES, tmp_path)
-    until(lambda: not is_running(pid), "the end of the agent")
 
 
 @GUARDIANS

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from tests.kit.client import unread_bytes
-from tests.kit.gateway.serving import is_running
 from tests.process.sidecar.failing_turn import payload_of
 
 if TYPE_CHECKING:
@@ -29,8 +28,6 @@ AGENT = """
 import json, os, signal, sys, time
 
 life = json.loads(sys.argv[1])
-if "leaves_group" in life:
-    os.setpgid(0, os.getpgid(os.getppid()))
 if "ignores_sigterm" in life:
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
 is_first = not os.path.exists(life.get("once", ""))
@@ -143,20 +140,3 @@ def test_a_request_that_is_open_at_the_end_is_answered_with_the_reason(
     assert members.items() <= payload.items()
     assert payload["message"].startswith(words)
     assert "outside" not in payload["message"]
-
-
-@pytest.mark.parametrize("number", [None, signal.SIGTERM, signal.SIGKILL])
-def test_an_agent_that_left_its_group_ends_however_lastword_ends(
-    start: Start, number: int | None
-) -> None:
-    deaf = {"ignores_sigterm": True} if number == signal.SIGTERM else {}
-    client = lives(start, leaves_group=True, stays=True, **deaf)
-    agent = client.initialize()["result"]["_meta"]["pid"]
-    if number is None:
-        client.close_stdin()
-    else:
-        client.signal(number)
-    client.wait()
-    if number == signal.SIGKILL:  # then another process sees to it
-        client.read_until_true(lambda: not is_running(agent), "the end of the agent")
-    assert not is_running(agent)
