@@ -107,6 +107,7 @@ class Sidecar:
         self._loop.beside = self._sources
         self._loop.relay.before_end = self._sources.look_at_end
         self._ledger: SpendLedger | None = None
+        self._ledger_problem: str | None = None
         if settings.spend_folder:
             # Loaded where spending is limited.
             from lastword.sidecar.spend_ledger import SpendLedger  # noqa: PLC0415
@@ -220,8 +221,10 @@ class Sidecar:
         if self._loop.relay.orders:
             self._carry_out_orders(now)
         if self._ledger is not None:
-            before, spent = self._ledger.problem, self._ledger.tend(now)
-            if before is None and (problem := self._ledger.problem) is not None:
+            spent, before = self._ledger.tend(now), self._ledger_problem
+            # It may also have been found by the look before the client's bytes.
+            problem = self._ledger_problem = self._ledger.problem
+            if before is None and problem is not None:
                 self._console.say(f"spending is counted in this process alone: {problem}")
             if spent is not None:
                 # All processes together may have reached the limit.
@@ -243,8 +246,8 @@ class Sidecar:
             child.stop.finish()
             child.dismiss_guardian()
         self._sources.close()
-        self._release_client()
         self._close_ledger(LEDGER_SECONDS)
+        self._release_client()
         if self._recorder is not None:
             self._recorder.close()
         return self._child.agent.exit if self._child.agent else None
@@ -259,7 +262,11 @@ class Sidecar:
         ledger = self._ledger
         if ledger is not None and not ledger.close(seconds):
             why = ledger.problem or "another process has locked it"
+            stderr = self._console.stderr
+            is_read = not stderr.pending
             self._console.say(f"the last costs are missing in the ledger of spending: {why}")
+            if is_read:  # the loop is over
+                stderr.flush()
 
     def _look_at_ledger(self, now: float) -> None:
         """Read what others have spent, before the client's next messages are handled."""

@@ -9,7 +9,7 @@ import json
 import signal
 from typing import TYPE_CHECKING, Any
 
-from lastword.sidecar.spend_ledger import FILE
+from lastword.sidecar.spend_ledger import FILE, LOCK
 from tests.kit import left_behind
 from tests.kit.client import NOTICES, RETRY, update_of
 from tests.kit.desk import SCRIPTED
@@ -241,3 +241,17 @@ def test_two_processes_share_a_days_limit_even_if_one_is_killed(
     assert not [frame for frame in one.frames if frame.get("id") == first and "method" not in frame]
     assert limited(other.turn("more"))["phase"] == "before_request"
     assert json.loads(ledger.read_bytes())["today"] == {"USD": 2.0}
+
+
+def test_a_ledger_that_cannot_be_written_is_reported_at_once_and_at_the_end(
+    start: Start, tmp_path: Path
+) -> None:
+    (tmp_path / "record" / LOCK).mkdir(parents=True)
+    options = ["--spend-limit=2USD/day", f"--record={tmp_path / 'record'}"]
+    client = start.script(tmp_path, [cost(0.5), ENDS], [cost(0.75), ENDS], options=options)
+    client.open()
+    client.turn("work")
+    client.turn("more")
+    assert client.end() == 0
+    for words in (b"spending is counted in this process alone", b"the last costs are missing"):
+        assert client.stderr.data.count(words) == 1
