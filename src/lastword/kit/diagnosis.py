@@ -151,7 +151,7 @@ STDOUT_ACTION = "Send its banner and its log to stderr: stdout belongs to the pr
 
 def not_started(program: str, error: OSError) -> Observation:
     """Report that the system refused to start it."""
-    verdict = classify_spawn_failure(error.errno or 0, program)
+    verdict = classify_spawn_failure(error.errno or 0, error.filename or program)
     reason = (error.strerror or "it cannot be started").lower()
     sentence = f"{program} could not be started ({reason})."
     return problem("start", sentence, "See the command above", reason=verdict.reason)

@@ -199,8 +199,11 @@ def _shell_script(command: Sequence[str], error: OSError) -> list[str] | None:
     """Return the command that runs a script without an interpreter line, if it is one.
 
     Shells, `env`, the C library's `execvp` and editors run such a script with sh.
+
+    Raises:
+        FileNotFoundError: The interpreter that a script names is missing.
     """
-    if error.errno != errno.ENOEXEC:
+    if error.errno not in {errno.ENOEXEC, errno.ENOENT}:
         return None
     program = command[0]
     folders = [""] if "/" in program else os.get_exec_path()
@@ -210,11 +213,17 @@ def _shell_script(command: Sequence[str], error: OSError) -> list[str] | None:
         return None
     try:
         with open(path, "rb") as file:
-            # Not text: perhaps a program for another kind of processor.
-            is_binary = b"\0" in file.read(_HEAD_BYTES).partition(b"\n")[0]
+            line = file.read(_HEAD_BYTES).partition(b"\n")[0]
     except OSError:
         return None
-    return None if is_binary else [SHELL, path, *command[1:]]
+    if error.errno == errno.ENOENT:
+        # The system's error names the script, which is here.
+        if line.startswith(b"#!"):
+            name = f"{os.fsdecode(line[2:].lstrip())!r}, the interpreter of {path}"
+            raise FileNotFoundError(error.errno, error.strerror, name)
+        return None
+    # Not text: perhaps a program for another kind of processor.
+    return None if b"\0" in line else [SHELL, path, *command[1:]]
 
 
 def without_our_locale() -> None:

@@ -172,7 +172,8 @@ class Sidecar:
             # Loaded at the first failure: a healthy start does not need it.
             from lastword.core.classify import classify_spawn_failure  # noqa: PLC0415
 
-            return classify_spawn_failure(error.errno or 0, self._settings.start.command[0])
+            program = error.filename or self._settings.start.command[0]
+            return classify_spawn_failure(error.errno or 0, program)
 
         now = self._child.over_at = time.monotonic()
         self._loop.relay.apply(self._connection.receive_eof(Side.AGENT, cause, now))

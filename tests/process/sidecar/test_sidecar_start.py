@@ -28,6 +28,7 @@ if TYPE_CHECKING:
         ("missing", 127, "not found"),
         ("forbidden", 126, "permission denied"),
         ("foreign", 126, "exec format error"),
+        ("moved", 127, "'/old/venv/bin/python -I', the interpreter of "),
     ],
 )
 def test_a_command_that_cannot_start_gets_a_typed_answer_and_a_sentence(
@@ -35,8 +36,9 @@ def test_a_command_that_cannot_start_gets_a_typed_answer_and_a_sentence(
 ) -> None:
     program = tmp_path / "program"
     if why != "missing":
-        program.write_bytes(b"\x7fELF\x02\x01\x01".ljust(64, b"\0"))
-        program.chmod(0o755 if why == "foreign" else 0o644)
+        content = b"#! /old/venv/bin/python -I\n" if why == "moved" else b"\x7fELF\x02\x01\x01"
+        program.write_bytes(content.ljust(64, b"\0"))
+        program.chmod(0o644 if why == "forbidden" else 0o755)
     client = start.command([str(program)])
     payload = payload_of(client.initialize())
     assert (payload["type"], payload["reason"]) == ("agent_crash", "spawn_failed")
@@ -45,7 +47,8 @@ def test_a_command_that_cannot_start_gets_a_typed_answer_and_a_sentence(
     assert "error" in client.call("session/new", cwd="/", mcpServers=[])
     assert client.end() == status
     client.listen(0.1)
-    assert client.said.startswith(f"lastword: {program}: ")
+    assert f"{program}: " in client.said
+    assert f"{program}: " in payload["detail"]["text"]
     assert word in client.said
     assert client.said.count("\n") == 1
 

@@ -119,7 +119,7 @@ def _not_started(program: str, error: OSError) -> int:
 
 def not_started(program: str, error: OSError) -> str:
     """Return the sentence about a program that cannot be started."""
-    program = one_line(program)
+    program = one_line(error.filename or program)
     if isinstance(error, FileNotFoundError):
         return f"{program}: not found; is the agent installed, and on the PATH here?"
     return f"{program}: cannot be started ({(error.strerror or 'failed').lower()})"
