@@ -13,7 +13,7 @@ import msgspec
 from msgspec import UNSET
 
 from lastword.core.failure.taxonomy import ErrorType, Origin
-from lastword.core.link import agent_side, ending, entries, failures, late, prompts
+from lastword.core.link import agent_side, ending, entries, failures, late, prompts, updates
 from lastword.core.link.effects import FORWARD, Answer, Drop, Effect, Send, Side, forwarded_as
 from lastword.core.link.handshake import read_client
 from lastword.core.link.session import FOREGROUND
@@ -97,6 +97,7 @@ def _answer_is_lost(link: Link, request_id: bytes, message: str) -> list[Effect]
         return []
     for session in link.sessions.values():
         session.answered(request_id, link.now)
+    updates.progress_of(link, request.session_id)
     error = {"code": acp.INTERNAL_ERROR, "message": message}
     agents_id = request.agents_id or request_id
     return [Answer(Side.AGENT, agents_id, jsonrpc.error(agents_id, error))]
@@ -275,6 +276,7 @@ def _answer_to_agent(
     passed: Effect = FORWARD
     if request.agents_id is not None:
         passed = Send(Side.AGENT, jsonrpc.with_id(frame, request.agents_id))
+    updates.progress_of(link, request.session_id)
     if request.method in acp.USER_REQUESTS:
         asking = [each for each in link.sessions.values() if request_id in each.asking]
         outcome = _outcome(frame, request)

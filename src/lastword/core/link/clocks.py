@@ -285,7 +285,7 @@ def _watchdog(link: Link, session: Session) -> tuple[float | None, str]:
         and cause.cause is Cause.TOOL
         and (bool(session.tools) or cause.since >= session.progress_at - STARTED_SECONDS)
     )
-    if _tool_running(session) or runs_program:
+    if _tool_running(session) or runs_program or _awaits_client(link, session):
         limit, reason = options.tool_timeout_seconds, "tool_timeout"
     elif all(turn.state is State.SENT for turn in watched):
         limit, reason = options.first_update_timeout_seconds, "first_update_timeout"
@@ -302,6 +302,18 @@ def _watchdog(link: Link, session: Session) -> tuple[float | None, str]:
 
 def _tool_running(session: Session) -> bool:
     return session.tools.running or any(turn.facts.own_tools for turn in session.turns)
+
+
+def _awaits_client(link: Link, session: Session) -> bool:
+    """Return whether the agent waits for its client, such as for the end of a command.
+
+    A question to the user has its own rule.
+    """
+    return any(
+        link.sessions.get(request.session_id or "", session) is session
+        for request in link.from_agent.values()
+        if request.method not in acp.USER_REQUESTS
+    )
 
 
 _OF_PROVIDER = {
@@ -351,7 +363,7 @@ def _warning(link: Link, session: Session) -> float | None:
     after = link.options.warn_after_seconds
     if after <= 0 or session.asking:
         return None
-    if _tool_running(session):
+    if _tool_running(session) or _awaits_client(link, session):
         cause = _cause_of(session)
         if cause is None or session.was_warned_of(cause):
             return None
