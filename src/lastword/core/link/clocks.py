@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from lastword.core.classify import Verdict
     from lastword.core.link.options import LinkOptions
     from lastword.core.link.session import Session
-    from lastword.core.link.state import Link
+    from lastword.core.link.state import Link, OpenRequest
 
 PROVIDER_SECONDS = 20.0
 """How long a request to the model provider may be open without a byte before that is reported."""
@@ -82,7 +82,11 @@ def handle(link: Link) -> list[Effect]:
     """Do what is due now."""
     effects: list[Effect] = []
     for request_id, request in list(link.from_client.items()):
-        if request.due is not None and request.due <= link.now:
+        if request.due is None or request.due > link.now:
+            continue
+        if _asks_user(link, request):
+            request.due = link.now + acp.SESSION_REQUEST_LIMIT_SECONDS
+        else:
             link.client_has_answer(request_id)
             verdict = failures.own_failure(ErrorType.AGENT_STALLED, "request_timeout")
             effects += failures.fail_request(link, request_id, request, verdict)
@@ -108,6 +112,15 @@ def handle(link: Link) -> list[Effect]:
     if link.options.watches_questions:
         effects += _questions_due(link)
     return effects
+
+
+def _asks_user(link: Link, request: OpenRequest) -> bool:
+    """Return whether a question to the user is open that the client's request may wait for."""
+    return any(
+        asked.session_id == request.session_id or asked.session_id not in link.sessions
+        for asked in link.from_agent.values()
+        if asked.method in acp.USER_REQUESTS
+    )
 
 
 def _session_due(link: Link, session: Session) -> list[Effect]:
