@@ -52,9 +52,12 @@ class Console:
             self.say(" ".join([entry.kind.value, *facts]))
 
     def report(self, error: Exception) -> None:
+        what, do = "a bug in lastword", "Please report it."
+        if isinstance(error, ImportError):
+            what, do = "its files have been replaced or removed", "Start it again."
         self.say(
-            f"a bug in lastword ({type(error).__name__}: {error}); from now on messages pass "
-            "through unchanged. Please report it."
+            f"{what} ({type(error).__name__}: {error}); from now on messages pass through "
+            f"unchanged. {do}"
         )
 
 

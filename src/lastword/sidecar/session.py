@@ -399,7 +399,8 @@ class Sidecar:
         stop.agent_ended(now, leave_group=own_terms and not needed)
         if needed or not self._client_lost:
             loop.relay.apply(self._connection.receive_eof(Side.AGENT, cause, now))
-        if not self._client_lost and not self._ended_idle:
+        # If our files are gone, so are the words for it.
+        if not (self._client_lost or self._ended_idle or self._connection.blown):
             self._console.say(f"the agent ended: {describe(exit_)}")
 
     def _wake_at(self, now: float) -> float | None:

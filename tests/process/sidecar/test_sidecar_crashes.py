@@ -8,6 +8,8 @@ import signal
 import sys
 from typing import TYPE_CHECKING, Any
 
+import pytest
+
 from lastword.sidecar.session import REPORTS
 from tests.process.sidecar.failing_turn import (
     failure_of,
@@ -185,3 +187,24 @@ def test_a_program_that_echoes_its_input_is_distinguished_from_an_agent(start: S
     assert (payload["type"], payload["reason"]) == ("protocol_error", "not_acp")
     assert "error" in client.call("session/new", cwd="/", mcpServers=[])
     assert client.end() == 0
+
+
+WITHOUT_FILES = """
+import sys, lastword.cli
+class Gone:
+    def find_spec(self, name, *_):
+        if name.startswith(("lastword.core.classify", "lastword.core.failure.sentences")):
+            raise ModuleNotFoundError(name)
+sys.meta_path.insert(0, Gone())
+sys.exit(lastword.cli.main(sys.argv[sys.argv.index("run"):]))
+"""
+
+
+@pytest.mark.real_start
+def test_without_its_files_lastword_ends_as_the_agent_does(start: Start) -> None:
+    client = start("dies-in-answer", under=[sys.executable, "-c", WITHOUT_FILES])
+    client.open()
+    client.prompt()
+    assert client.wait() == 1
+    assert client.said.count("files have been replaced or removed") == 1
+    assert "Traceback" not in client.said
