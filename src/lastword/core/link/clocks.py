@@ -84,8 +84,8 @@ def handle(link: Link) -> list[Effect]:
     for request_id, request in list(link.from_client.items()):
         if request.due is None or request.due > link.now:
             continue
-        if _asks_user(link, request):
-            request.due = link.now + acp.SESSION_REQUEST_LIMIT_SECONDS
+        if _waits_for_user(link, request):
+            request.extend(link.now + acp.SESSION_REQUEST_LIMIT_SECONDS)
         else:
             link.client_has_answer(request_id)
             verdict = failures.own_failure(ErrorType.AGENT_STALLED, "request_timeout")
@@ -114,12 +114,12 @@ def handle(link: Link) -> list[Effect]:
     return effects
 
 
-def _asks_user(link: Link, request: OpenRequest) -> bool:
+def _waits_for_user(link: Link, request: OpenRequest) -> bool:
     """Return whether a question to the user is open that the client's request may wait for."""
     return any(
-        asked.session_id == request.session_id or asked.session_id not in link.sessions
-        for asked in link.from_agent.values()
-        if asked.method in acp.USER_REQUESTS
+        question.session_id == request.session_id or question.session_id not in link.sessions
+        for question in link.from_agent.values()
+        if question.method in acp.USER_REQUESTS
     )
 
 

@@ -75,6 +75,10 @@ class OpenRequest(msgspec.Struct):
     agents_id: bytes | None = None
     stderr_mark: int = 0
 
+    def extend(self, until: float) -> None:
+        """Give the agent until this moment to answer."""
+        self.due = until
+
     @property
     def waits_for_resend(self) -> bool:
         """Whether the agent has answered it with a failure, so that it waits to be sent again."""
