@@ -57,6 +57,7 @@ const MAX_WAITING = 32;
 const SAFE_KINDS = ["read", "search", "think", "fetch"];
 const STOP_REASONS = ["end_turn", "max_tokens", "max_turn_requests", "refusal", "cancelled"];
 const QUESTIONS = ["session/request_permission", "elicitation/create"];
+const CHANGES = ["fs/write_text_file", "terminal/create"];
 const FILES_AND_TERMINALS = ["fs/read_text_file", "terminal/output", "terminal/wait_for_exit"];
 const NOTIFICATIONS = ["session/update", "elicitation/complete", "$/cancel_request"];
 const HARMLESS = [...FILES_AND_TERMINALS, ...NOTIFICATIONS, ...QUESTIONS];
@@ -66,6 +67,7 @@ const ABOUT_SESSION =
 /** Stands for the idle update of version 2 that a session still owes. */
 const IDLE = "lastword:idle";
 const UNKNOWN: Failure = { type: "unknown", retryable: false };
+const OWN_CANCEL: Failure = { ...UNKNOWN, reason: "agent_cancelled" };
 const STALLED: Failure = { type: "agent_stalled", retryable: true };
 
 class Session {
@@ -99,6 +101,8 @@ class Turn {
   tool = false;
   ran = false;
   unsafe = false;
+  /** Something may have happened that is not known to be harmless. */
+  begun = false;
   asked = false;
   left = false;
   lenient = false;
@@ -122,6 +126,8 @@ class Turn {
 export class GuardCore {
   readonly #options: Required<GuardOptions>;
   readonly #sessions = new Map<string, Session>();
+  /** The sessions with turns, or that wait for an old handler's answer. */
+  readonly #busy = new Set<Session>();
   readonly #questions = new Map<Id, Session>();
   readonly #toClient: (message: Message) => void;
   readonly #toAgent: (message: Message) => void;
@@ -165,7 +171,7 @@ export class GuardCore {
         this.#answerCancelled([waiting["id"] as Id]);
     } else if (method === "$/cancel_request") {
       const wanted = object(params)["requestId"] as Id;
-      for (const one of this.#sessions.values()) {
+      for (const one of this.#busy) {
         for (const turn of one.turns) if (turn.ids.includes(wanted)) this.#cancel(turn, now);
         const at = one.waiting.findIndex((each) => each.message["id"] === wanted);
         if (at >= 0) {
@@ -198,6 +204,8 @@ export class GuardCore {
     const name = String(params["sessionId"]);
     const session = this.#sessions.get(name) ?? new Session(name);
     this.#sessions.set(name, session);
+    this.#busy.add(session);
+    for (const one of session.turns) if (one.held) this.#release(one);
     if (session.old.size) {
       if (session.waiting.length < MAX_WAITING) {
         session.waiting.push({ message, until: now + this.#options.cancelGraceSeconds * 1000 });
@@ -207,8 +215,10 @@ export class GuardCore {
     const [joined] = session.turns;
     if (this.#version === 2 && joined) {
       joined.ids.push(id);
+      joined.lenient = true;
       return false;
     }
+    if (!joined) session.tools.clear(); // what an earlier turn left open is not this one's
     const turn = new Turn(session, id, now);
     const blocks = Array.isArray(params["prompt"]) ? params["prompt"] : [];
     turn.lenient = blocks.some((block) => String(object(block)["text"] ?? "").startsWith("/"));
@@ -236,6 +246,7 @@ export class GuardCore {
     const choice = object(result["outcome"])["outcome"] ?? result["action"];
     for (const turn of session.turns) {
       turn.active = now;
+      turn.begun ||= choice === "selected";
       if (!turn.cancelled)
         turn.left = "error" in message || choice === "cancelled" || choice === "cancel";
     }
@@ -263,15 +274,16 @@ export class GuardCore {
     if (quarantined && update?.["state"] === "idle" && session.old.delete(IDLE))
       return this.#resume(session, now);
     if (quarantined && !ABOUT_SESSION.test(String(update?.["sessionUpdate"]))) return;
-    const concerned = session ? [session] : [...this.#sessions.values()];
+    const concerned = session ? [session] : [...this.#busy];
     if (session && update && this.#special(session, update, message, now)) return;
     for (const one of concerned) {
       if (update) this.#note(one, update, session !== undefined, now);
       for (const turn of one.turns) {
         turn.active = Math.max(turn.active, now);
-        if (!update && method.startsWith("$/") === false && !HARMLESS.includes(method))
-          turn.unsafe = true;
-        if (!update && QUESTIONS.includes(method)) turn.asked = turn.shown = true;
+        if (update) continue;
+        if (CHANGES.includes(method)) turn.unsafe = turn.shown = true;
+        else if (!method.startsWith("$/") && !HARMLESS.includes(method)) turn.begun = true;
+        if (QUESTIONS.includes(method)) turn.asked = turn.shown = true;
       }
     }
     if (session && "id" in message && QUESTIONS.includes(method)) {
@@ -299,7 +311,10 @@ export class GuardCore {
     }
     if (this.#version !== 2 || kind !== "state_update" || !turn) return false;
     session.action = update["state"] === "requires_action";
-    if (update["state"] !== "idle" || !(turn.accepted || turn.ids.length === 0)) return false;
+    if (update["state"] !== "idle" || !turn.accepted) return false;
+    // A prompt that is not accepted yet begins work of its own.
+    const ids = turn.cancelled ? [] : turn.ids.splice(0);
+    if (ids.length) session.turns.push(Object.assign(new Turn(session, null, now), { ids }));
     return this.#idle(turn, update, message, now);
   }
 
@@ -313,7 +328,8 @@ export class GuardCore {
     } else if (reason === "error") {
       const { sessionUpdate: _, state: __, stopReason: ___, error, ...rest } = update;
       this.#failAs(turn, object(error), rest);
-    } else if (reason === "end_turn" && !turn.cancelled && this.#isSilent(turn)) {
+    } else if (isOwnCancel(turn, reason)) this.#fail(turn, OWN_CANCEL);
+    else if (reason === "end_turn" && !turn.cancelled && this.#isSilent(turn)) {
       turn.held = { message, until: now + HOLD_MS };
     } else {
       this.#over(turn);
@@ -358,6 +374,10 @@ export class GuardCore {
     let shown = ["plan", "plan_update"].includes(kind);
     for (const turn of session.turns) {
       if (turn.stopping) continue;
+      if (!isOwn) {
+        turn.begun ||= !isEmpty && !ABOUT_SESSION.test(kind);
+        continue;
+      }
       if (kind === "agent_message_chunk" || kind === "agent_message")
         shown = turn.text ||= !isEmpty;
       if (kind === "agent_thought_chunk" || kind === "agent_thought")
@@ -388,7 +408,7 @@ export class GuardCore {
   #response(message: Message, id: Id, now: number): void {
     if (id === this.#initialize && "result" in message)
       return this.#toClient(this.#advertised(message));
-    for (const session of this.#sessions.values()) {
+    for (const session of this.#busy) {
       if (session.old.delete(id)) return this.#resume(session, now);
       const turn = session.turns.find((one) => one.ids.includes(id));
       if (turn) return this.#ended(turn, id, message, now);
@@ -426,8 +446,8 @@ export class GuardCore {
       turn.ids = turn.ids.filter((one) => one !== id);
       return this.#toClient(message);
     }
-    if (this.#version === 2 && turn.accepted) {
-      // A rejected prompt that joined running work does not end it.
+    if (this.#version === 2 && (turn.accepted || turn.ids.length > 1)) {
+      // A rejected prompt does not end the work that it joined.
       turn.ids = turn.ids.filter((one) => one !== id);
       const { failure, sent } = ofError(object(message["error"]));
       const payload = payloadOf(failure, ...progressOf(turn, failure));
@@ -446,16 +466,15 @@ export class GuardCore {
       return this.#toClient({ ...message, result: { ...result, stopReason: "cancelled" } });
     }
     const own = turn.announced ?? readError(result);
-    if (own && (reason === "error" || turn.announced))
+    if (own && (reason === "error" || reason === "end_turn" || turn.announced))
       return this.#fail(turn, failureOf(own), undefined, own);
     if (!STOP_REASONS.includes(String(reason))) {
-      const type = reason === "error" ? "unknown" : "protocol_error";
       this.#warn(`the handler returned an unknown stop reason: ${String(reason)}`);
-      return this.#fail(turn, turn.hint ?? { type, retryable: false });
+      const type = reason == null ? "protocol_error" : "unknown";
+      const word = reason == null ? "no_stop_reason" : "unknown_stop_reason";
+      return this.#fail(turn, turn.hint ?? { type, reason: word, retryable: false });
     }
-    if (reason === "cancelled" && !turn.cancelled && !turn.asked && !turn.lenient) {
-      return this.#fail(turn, { ...UNKNOWN, reason: "agent_cancelled" });
-    }
+    if (isOwnCancel(turn, reason)) return this.#fail(turn, OWN_CANCEL);
     if (reason === "end_turn" && !turn.cancelled && this.#isSilent(turn)) {
       turn.held = { message, until: now + HOLD_MS };
       return;
@@ -497,8 +516,8 @@ export class GuardCore {
 
   /** Ends a turn; the last of a session's also ends its tool calls. */
   #close(turn: Turn): void {
+    if (turn.session.turns.every((one) => one === turn)) this.#closeTools(turn.session);
     this.#over(turn);
-    if (!turn.session.turns.length) this.#closeTools(turn.session);
   }
 
   #closeTools(session: Session): void {
@@ -547,7 +566,9 @@ export class GuardCore {
 
   /** When `handleTimeout` is due, in milliseconds; `undefined` if nothing waits. */
   nextTimeout(): number | undefined {
-    const due = [...this.#sessions.values()].flatMap(({ turns, waiting }) => [
+    for (const one of this.#busy)
+      if (!one.turns.length && !one.waiting.length && !one.old.size) this.#busy.delete(one);
+    const due = [...this.#busy].flatMap(({ turns, waiting }) => [
       ...turns.map((turn) => turn.held?.until ?? turn.ends ?? this.#silentAt(turn)),
       ...turns.map((turn) => this.#warningAt(turn)),
       ...waiting.map((one) => one.until),
@@ -579,7 +600,7 @@ export class GuardCore {
   }
 
   handleTimeout(now: number): void {
-    for (const session of this.#sessions.values()) {
+    for (const session of this.#busy) {
       for (const turn of [...session.turns]) this.#due(turn, now);
       for (const one of session.waiting.filter((each) => each.until <= now)) {
         session.waiting = session.waiting.filter((each) => each !== one);
@@ -615,11 +636,15 @@ export class GuardCore {
       return this.#toAgent({ jsonrpc: "2.0", method: "session/cancel", params });
     }
     if (turn.ends > now) return;
-    for (const id of turn.accepted ? [IDLE] : turn.ids) session.old.add(id);
+    for (const id of turn.accepted ? [IDLE, ...turn.ids] : turn.ids) session.old.add(id);
     if (turn.cancelled || !turn.stopping) this.#endCancelled(turn);
     else this.#fail(turn, turn.stopping);
   }
 }
+
+/** Whether the agent ended the turn as cancelled, which nobody asked for. */
+const isOwnCancel = (turn: Turn, reason: unknown): boolean =>
+  reason === "cancelled" && !turn.cancelled && !turn.asked && !turn.lenient;
 
 /** What happened, as a sentence without advice. */
 const whatOf = (failure: Failure): string => `${payloadOf(failure).message.split(". ")[0]}.`;
@@ -631,7 +656,7 @@ function progressOf(turn: Turn, { retryable }: Failure): [Phase, RetrySafety] {
   const shown = turn.text || turn.tool ? "mid_output" : "before_output";
   const phase = isRunning ? "tool_running" : ran ? "after_tool" : shown;
   const harmless = turn.text || turn.thought || turn.tool ? "offer_continue" : "auto";
-  return [phase, retryable ? (ran || isRunning ? "ask" : harmless) : "never"];
+  return [phase, retryable ? (ran || isRunning || turn.begun ? "ask" : harmless) : "never"];
 }
 
 /** The agent's own payload, but not less careful about a retry than the turn demands. */
