@@ -79,7 +79,7 @@ export function redact(text: string): string {
 export function redactJson(value: unknown, left = { values: 2000 }, depth = 0): unknown {
   left.values -= 1;
   if (typeof value === "string") return redact(value);
-  if (!isObject(value)) return value;
+  if (!isObject(value)) return typeof value === "bigint" ? String(value) : value;
   if (depth >= 16 || left.values < 0) return "(cut)";
   if (Array.isArray(value)) return value.map((each) => redactJson(each, left, depth + 1));
   const entries = Object.entries(value).map(([key, member]) => {
@@ -119,7 +119,7 @@ function normalise(name: string): string {
 }
 
 /** A member of a foreign object, whose getter may raise. */
-function member(of: Json, name: string): unknown {
+export function member(of: Json, name: string): unknown {
   try {
     return of[name];
   } catch {
@@ -240,13 +240,15 @@ export function classify(thrown: unknown, nowMs: number = Date.now()): Failure {
 }
 
 function ofAuthor({ type, message, options }: TurnError): Failure {
-  const wait = options.retryAfterSeconds ?? 0;
-  return {
-    retryable: tables.TYPES[type].retryable && wait <= MAX_AUTO_WAIT_SECONDS,
+  const { retryAfterSeconds: wait = 0 } = options;
+  const isWait = wait > 0 && wait < Infinity; // a header that was not given is often `NaN`
+  return given<Failure>({
+    retryable: tables.TYPES[type].retryable && !(wait > MAX_AUTO_WAIT_SECONDS),
     ...options,
+    retryAfterSeconds: isWait ? wait : undefined,
     type,
     message,
-  };
+  });
 }
 
 type Finding = Pick<Failure, "type"> & Partial<Failure>;
@@ -419,7 +421,7 @@ function actionOf(
   { type, reason, retryable, retryAfterSeconds }: Failure,
   safety?: RetrySafety,
 ): Action {
-  if (retryable && tables.TYPES[type].action !== "restart") {
+  if (retryable && type !== "agent_crash") {
     if (safety === "ask") return "confirm_retry";
     if (safety === "offer_continue") return "continue";
   }

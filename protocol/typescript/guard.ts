@@ -2,7 +2,7 @@
 // turn ends once, and a failing one with a typed error.
 //
 // Owns: the handlers and the stream of an agent. The rules are in turns.ts, which does no I/O.
-import { classify, payloadOf, redact, TurnError } from "./classify.js";
+import { classify, member, payloadOf, redact, TurnError } from "./classify.js";
 import { errorOf, updateOf, type Message } from "./ladder.js";
 import { GuardCore, type GuardOptions } from "./turns.js";
 
@@ -28,13 +28,18 @@ export interface Stream {
 type Call = (...args: unknown[]) => unknown;
 type Context = { signal?: AbortSignal };
 
+/** How late a timer may be: then its process stood still, and what came meanwhile goes first. */
+const LATE_MS = 250;
+const guardedApps = new WeakSet<AgentApp>();
+
 /**
  * Guards an agent: `guard(acp.agent({ name })).onRequest(…)`, before the handler of
  * `session/prompt` is registered. Changes the agent in place, and returns it.
  */
 export function guard<App extends AgentApp>(app: App, options: GuardOptions = {}): App {
   const { process } = globalThis as { process?: { env?: Record<string, string | undefined> } };
-  if (process?.env?.["LASTWORD_PASSTHROUGH"] === "1") return app;
+  if (process?.env?.["LASTWORD_PASSTHROUGH"] === "1" || guardedApps.has(app)) return app;
+  guardedApps.add(app);
   const target = app as unknown as Record<keyof AgentApp, Call>;
   const { onRequest, connect, connectWith } = target;
   let guardsPrompt = false;
@@ -74,10 +79,16 @@ function guarded(handler: Call): Call {
 
 /** What to throw instead, so that the SDK sends the typed error: it sends a message of JSON as data. */
 function carried(thrown: unknown, signal: AbortSignal | undefined): unknown {
-  const { toErrorResponse, cause } = Object(thrown) as Record<string, unknown>;
   if (signal?.aborted) return thrown; // the turn has its end already
-  console.error(redact(String((thrown as Error | undefined)?.stack ?? thrown)));
-  if (typeof toErrorResponse !== "function") return new Error(JSON.stringify(errorOf(thrown).data));
+  const members = Object(thrown) as Record<string, unknown>;
+  try {
+    console.error(redact(String(members["stack"] ?? thrown)));
+  } catch {
+    console.error("lastword: the handler threw a value that cannot be printed");
+  }
+  if (typeof member(members, "toErrorResponse") !== "function")
+    return new Error(JSON.stringify(errorOf(thrown).data));
+  const cause = member(members, "cause");
   // The SDK's own error keeps its code and words; its cause says more about the model's failure.
   if (cause !== undefined && classify(cause).type !== "unknown") {
     const error = thrown as { data?: unknown };
@@ -114,11 +125,12 @@ export function guardStream(stream: Stream, options: GuardOptions = {}): Stream 
     clearTimeout(timer);
     const due = isOpen ? core.nextTimeout() : undefined;
     if (due === undefined) return;
-    timer = setTimeout(
-      () => attempt(() => core.handleTimeout(now())),
-      Math.min(Math.max(0, due - now()), 2 ** 31 - 1),
-    );
-    (timer as { unref?: () => void }).unref?.();
+    const ring = (): void => attempt(() => core.handleTimeout(now()));
+    const check = (): void => {
+      if (now() - due > LATE_MS) timer = setTimeout(ring, LATE_MS);
+      else ring();
+    };
+    timer = setTimeout(check, Math.min(Math.max(0, due - now()), 2 ** 31 - 1));
   };
   /** Runs the guard; whatever is wrong with it, the message passes. */
   const attempt = (run: () => void, otherwise?: () => void): void => {
@@ -189,12 +201,13 @@ export async function reportRetry(
   error: unknown,
   retry: { attempt: number; maxAttempts?: number; waitSeconds?: number },
 ): Promise<void> {
+  const wait = retry.waitSeconds ?? NaN;
   const failure = { ...classify(error), retryable: true, action: "wait" as const };
   const update = {
     sessionUpdate: "agent_retry",
     attempt: retry.attempt,
     ...(retry.maxAttempts === undefined ? {} : { max_attempts: retry.maxAttempts }),
-    ...(retry.waitSeconds === undefined ? {} : { wait_seconds: Math.ceil(retry.waitSeconds) }),
+    ...(Number.isFinite(wait) ? { wait_seconds: Math.ceil(wait) } : {}),
     error: payloadOf(failure, undefined, "auto"),
   };
   const { params } = updateOf(sessionId, update);

@@ -6,8 +6,9 @@ const folder = process.argv[2];
 const sdk = await import(
   pathToFileURL(`${folder}/../node_modules/@agentclientprotocol/sdk/dist/v1/stable/acp.js`)
 );
-const { guard } = await import(pathToFileURL(`${folder}/dist/guard.js`));
-console.error = () => {};
+const { guard, TurnError } = await import(pathToFileURL(`${folder}/dist/guard.js`));
+let logged = 0;
+console.error = () => (logged += 1);
 const thrown = (run) => {
   try {
     run();
@@ -48,10 +49,50 @@ const opened = await peer.agent
   .catch(({ code, message, data }) => ({ code, message, data }));
 const request = { leaks: JSON.stringify(opened).includes(key), code: opened.code };
 Object.assign(request, { kind: opened.data.errorKind, keys: Object.keys(opened.data).sort() });
+// However often it is guarded, and whatever its handler throws or returns, a turn ends once.
+async function ends(handler, options) {
+  const [there, back] = [new TransformStream(), new TransformStream()];
+  const peer = sdk
+    .client()
+    .onNotification("session/update", () => {})
+    .connect({ readable: back.readable, writable: there.writable });
+  guard(guard(sdk.agent(), options))
+    .onRequest("initialize", () => ({ protocolVersion: 1 }))
+    .onRequest("session/prompt", handler)
+    .connect({ readable: there.readable, writable: back.writable });
+  await peer.agent.request("initialize", { protocolVersion: 1, clientCapabilities: {} });
+  logged = 0;
+  const answer = await peer.agent.request("session/prompt", params).catch((error) => error);
+  const { type, message } = answer.data?.agent_error ?? {};
+  return [type ?? answer.stopReason, message, logged];
+}
+const twice = await ends(() => {
+  throw new TurnError("budget", "Ask Ada.", { retryAfterSeconds: NaN });
+});
+const unprintable = await ends(() => {
+  throw { status: 429, toString: () => fail() };
+});
+const bigint = await ends(() => {
+  throw new sdk.RequestError(-32603, "429 Too Many Requests", { left: 10n });
+});
+// What became ready while the process stood still comes before the guard's timers.
+const stood = async () => {
+  setTimeout(() => {
+    for (const until = Date.now() + 600; Date.now() < until;);
+  }, 50);
+  await new Promise((ready) => setTimeout(ready, 300));
+  return { stopReason: "max_tokens" };
+};
+const [standstill] = await ends(stood, { firstUpdateTimeoutSeconds: 0.2 });
+const silent = await ends(() => ({ stopReason: "end_turn" })); // nothing else keeps the process
 process.env.LASTWORD_PASSTHROUGH = "1";
 const plain = sdk.agent();
 const { onRequest } = plain;
 const off = guard(plain).onRequest === onRequest;
 process.stdout.write(
-  JSON.stringify({ late, other, request, off, connected: closed instanceof Promise }),
+  JSON.stringify({
+    ...{ late, other, request, off, twice, standstill },
+    ...{ unprintable: unprintable[0], bigint: bigint[0], silent: silent[0] },
+    connected: closed instanceof Promise,
+  }),
 );

@@ -181,6 +181,9 @@ const errors = {
   "author's": new TurnError("budget", "Your team's budget is used up. Ask Ada.", {
     action: "report",
   }),
+  "author's without a wait": new TurnError("rate_limit", "Wait.", {
+    retryAfterSeconds: Number(undefined),
+  }),
   unrecognised: new Error("The flux capacitor is misaligned"),
 };
 const payloads = Object.entries(errors).map(([name, error]) => [

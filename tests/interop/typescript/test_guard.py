@@ -32,7 +32,7 @@ LEFT_TO_THE_SIDECAR = {
     "v2-speaker-passes": "an agent that writes the extension's frames itself",
 }
 MAX_LINES = {
-    "guard.ts": 215,
+    "guard.ts": 230,
     "turns.ts": 670,
     "classify.ts": 500,
     "ladder.ts": 140,
@@ -119,6 +119,7 @@ EXPECTED: dict[str, tuple[str, bool, int | None]] = {
     "text": ("rate_limit", True, None),
     "unreadable": ("unknown", False, None),
     "author's": ("budget", False, None),
+    "author's without a wait": ("rate_limit", True, None),
     "unrecognised": ("unknown", False, None),
 }
 
@@ -267,6 +268,11 @@ def test_an_agent_is_guarded_however_it_is_connected(package: Path) -> None:
             "keys": ["agent_error", "details", "errorKind"],
         },
         "off": True,
+        "twice": ["budget", "Ask Ada.", 1],
+        "unprintable": "rate_limit",
+        "bigint": "rate_limit",
+        "standstill": "max_tokens",
+        "silent": "unknown",
         "connected": True,
     }
 
