@@ -218,7 +218,8 @@ export class GuardCore {
       joined.lenient = true;
       return false;
     }
-    if (!joined) session.tools.clear(); // what an earlier turn left open is not this one's
+    // What an earlier turn left open is not this one's.
+    if (!joined) for (const open of [session.tools, session.questions]) open.clear();
     const turn = new Turn(session, id, now);
     const blocks = Array.isArray(params["prompt"]) ? params["prompt"] : [];
     turn.lenient = blocks.some((block) => String(object(block)["text"] ?? "").startsWith("/"));
@@ -239,9 +240,8 @@ export class GuardCore {
   #answered(message: Message, now: number): void {
     const id = message["id"] as Id;
     const session = this.#questions.get(id);
-    if (!session) return;
     this.#questions.delete(id);
-    session.questions.delete(id);
+    if (!session?.questions.delete(id)) return;
     const result = object(message["result"]);
     const choice = object(result["outcome"])["outcome"] ?? result["action"];
     for (const turn of session.turns) {
@@ -274,6 +274,10 @@ export class GuardCore {
     if (quarantined && update?.["state"] === "idle" && session.old.delete(IDLE))
       return this.#resume(session, now);
     if (quarantined && !ABOUT_SESSION.test(String(update?.["sessionUpdate"]))) return;
+    if (method === "$/cancel_request") {
+      const withdrawn = object(params)["requestId"] as Id;
+      this.#questions.get(withdrawn)?.questions.delete(withdrawn);
+    }
     const concerned = session ? [session] : [...this.#busy];
     if (session && update && this.#special(session, update, message, now)) return;
     for (const one of concerned) {

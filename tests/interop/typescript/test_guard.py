@@ -11,6 +11,7 @@ import pytest
 
 from tests.contract.test_failures import rows as failure_rows
 from tests.interop.typescript.guard import HERE, Player, build, compile_ts, needs
+from tests.kit import wire
 from tests.kit.canaries import CANARIES, NAMED_CANARIES, PLAIN
 from tests.kit.installs import require_node_packages
 from tests.kit.places import ROOT
@@ -33,7 +34,7 @@ LEFT_TO_THE_SIDECAR = {
 }
 MAX_LINES = {
     "guard.ts": 230,
-    "turns.ts": 670,
+    "turns.ts": 680,
     "classify.ts": 500,
     "ladder.ts": 140,
     "waits.ts": 110,
@@ -76,6 +77,21 @@ def test_each_skipped_vector_would_indeed_fail(player: Player) -> None:
     for name in LEFT_TO_THE_SIDECAR:
         with pytest.raises(MismatchError):
             player.play(load_vectors()[name])
+
+
+@pytest.mark.parametrize("ended", ["withdrawn", "left by an earlier turn"])
+def test_a_question_that_is_over_stops_no_clock(player: Player, ended: str) -> None:
+    player.step(begin={})
+    player.step(client=wire.prompt(1))
+    player.step(agent=wire.permission(9))
+    if ended == "withdrawn":
+        withdrawn = {"jsonrpc": "2.0", "method": "$/cancel_request", "params": {"requestId": 9}}
+        player.step(agent=withdrawn)
+    else:
+        player.step(agent=wire.result(1))
+        player.step(client=wire.prompt(2))
+    assert player.step(time=890)["agent"] == []
+    assert player.step(time=901)["agent"] == [wire.cancel()]
 
 
 EXPECTED: dict[str, tuple[str, bool, int | None]] = {
