@@ -75,6 +75,10 @@ async def fail(agent: SdkAgent, _: str) -> None:
     raise LimitError
 
 
+async def fail_without_sdk(client: Any) -> None:
+    raise LimitError
+
+
 async def hang(agent: SdkAgent, _: str) -> None:
     await asyncio.Event().wait()
 
@@ -122,6 +126,23 @@ def limited(times: int, wait: str | None = "20", **limits: Any) -> SdkAgent:
 def soon_quiet(monkeypatch: pytest.MonkeyPatch) -> None:
     """An agent that does nothing is taken to do nothing further after a fifth of the real time."""
     monkeypatch.setattr(waits, "QUIET_SECONDS", 0.05)
+
+
+def test_the_environment_changes_no_turn(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LASTWORD_PASSTHROUGH", "1")
+    monkeypatch.setenv("LASTWORD_FALLBACK", "text")
+    for agent in (SdkAgent(fail), methods(fail_without_sdk)):
+        assert taken(agent).error_type == "rate_limit"
+
+
+def test_an_update_without_content_is_the_agents_and_not_the_tests() -> None:
+    async def work(client: Any) -> None:
+        await client.notify("session/update", {"sessionId": "m"})
+        await client.update("m", session_update="agent_message_chunk")
+        await client.say("m", "Hello.")
+
+    turn = taken(methods(work), cancel_after=lambda update: "never" in update)
+    assert (turn.outcome, turn.text) == (Outcome.OK, "Hello.")
 
 
 def test_a_successful_turn_has_its_text_stop_reason_and_frames() -> None:

@@ -32,7 +32,7 @@ from lastword.inprocess.settings import logger
 from lastword.platform.standstill import LAST_BEAT_SECONDS, Standstill, beat_seconds
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Iterator
+    from collections.abc import Awaitable, Callable
 
     from lastword.inprocess.link import HandlerLink
     from lastword.inprocess.request import Request, RequestLink
@@ -228,9 +228,6 @@ PLAIN_ERROR: dict[str, Any] = {"code": acp.INTERNAL_ERROR, "message": "Internal 
 """The answer to a failure if the core has failed: without the exception's text."""
 
 
-_PROCESS_STAYS: ContextVar[bool] = ContextVar("lastword_process_stays", default=False)
-
-
 class HandlerFailedError(Exception):
     """Wraps a handler's exception that is not an `Exception`, which becomes the cause."""
 
@@ -294,19 +291,9 @@ async def run(request: Request, work: Callable[[], Awaitable[Any]], sent_error: 
 
 def _leave_process(method: str, ending: BaseException) -> NoReturn:
     """Raise what ends the process or, in a test that must continue, only the agent."""
-    if isinstance(ending, SystemExit) and _PROCESS_STAYS.get():
+    if isinstance(ending, SystemExit) and settings.IN_TEST.get():
         raise HandlerFailedError(f"{method} raised SystemExit") from ending
     raise ending from None
-
-
-@contextlib.contextmanager
-def process_stays() -> Iterator[None]:
-    """Keep the `SystemExit` of handlers in this context from ending a test's process."""
-    token = _PROCESS_STAYS.set(True)
-    try:
-        yield
-    finally:
-        _PROCESS_STAYS.reset(token)
 
 
 async def _result(request: Request, work: Callable[[], Awaitable[Any]]) -> Any:

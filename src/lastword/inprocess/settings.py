@@ -16,6 +16,7 @@ import contextlib
 import logging
 import os
 import traceback
+from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
 
 from lastword.core.link.option_table import BY_KEY, OPTIONS
@@ -27,7 +28,7 @@ from lastword.platform.identity import IMPLEMENTATION, RUN_ID_CHARS, local_time,
 from lastword.record.paths import named_folder, state_folder
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
 
 _INSTEAD = {
@@ -55,6 +56,20 @@ _READ = frozenset(Options.__struct_fields__) - {*_INSTEAD, "record"}
 
 
 _DEFAULTS = Options()
+
+IN_TEST: ContextVar[bool] = ContextVar("lastword_in_test", default=False)
+"""Whether the agent runs in a test's process, which must continue, and has its own settings."""
+
+
+@contextlib.contextmanager
+def in_test() -> Iterator[None]:
+    """Let neither the `SystemExit` of a handler nor the environment affect a test."""
+    before = IN_TEST.get()
+    IN_TEST.set(True)
+    try:
+        yield
+    finally:
+        IN_TEST.set(before)  # not by a token, as in `waits.skipped`
 
 
 def check(options: Options | None) -> None:
@@ -107,7 +122,7 @@ def from_environment(environment: Mapping[str, str]) -> Options:
 
 def passthrough(environment: Mapping[str, str]) -> bool:
     """Return whether the user wants lastword disabled."""
-    return _is_set(environment, "passthrough")
+    return _is_set(environment, "passthrough") and not IN_TEST.get()
 
 
 def record_folder(options: Options, environment: Mapping[str, str]) -> str | None:

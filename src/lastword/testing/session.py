@@ -28,10 +28,10 @@ from lastword.core.link.options import Options
 from lastword.core.protocol import acp, jsonrpc
 from lastword.core.timeline.entry import Entry, Kind
 from lastword.errors import MisuseError
-from lastword.inprocess import handling, journal, waits
+from lastword.inprocess import journal, settings, waits
 from lastword.inprocess.serve.server import serve_over
 from lastword.platform.identity import run_id
-from lastword.testing.timeline import TurnResult
+from lastword.testing.timeline import TurnResult, update_of
 
 if TYPE_CHECKING:
     from lastword.inprocess.serve.transport import Waker
@@ -213,7 +213,7 @@ class ClientOfTest:
         elif "id" in frame:
             self._door.send({"jsonrpc": "2.0", "id": number, **self._answer(method, frame)})
         elif method == acp.UPDATE:
-            self._own(lambda: self.on_update(frame["params"]["update"]))
+            self._own(lambda: self.on_update(update_of(frame)))
 
     def _answer(self, method: str, frame: Json) -> Json:
         answer = self._answers.get(method)
@@ -456,7 +456,7 @@ async def open_session(  # noqa: PLR0913 - six options is our own limit
     )
     with contextlib.ExitStack() as stack:
         stack.enter_context(journal.collected_by(collector))
-        stack.enter_context(handling.process_stays())
+        stack.enter_context(settings.in_test())
         if not real_waits:
             stack.enter_context(waits.skipped())
         async with _running(lambda: door.run(client.receive, chosen), door.leave):

@@ -13,7 +13,7 @@ from typing import Any
 
 import msgspec
 
-from lastword.client.reading import RetryNotice, read_error, read_retry
+from lastword.client.reading import RetryNotice, object_of, read_error, read_retry
 from lastword.core.failure.taxonomy import AgentError  # noqa: TC001 - of a public signature
 from lastword.core.protocol import acp
 from lastword.core.timeline.entry import Entry, Kind
@@ -127,6 +127,11 @@ def capture_timeline() -> Iterator[Timeline]:
 Json = dict[str, Any]
 
 
+def update_of(frame: Json) -> Json:
+    """Return the `update` of a `session/update`; empty if the agent sent none."""
+    return object_of(object_of(frame.get("params")).get("update"))
+
+
 class ToolCall(msgspec.Struct, frozen=True, kw_only=True):
     """One tool call, as the client saw it.
 
@@ -179,15 +184,14 @@ class TurnResult(CapturedTurn, frozen=True, kw_only=True):
     @property
     def updates(self) -> tuple[Json, ...]:
         """The `update` of each `session/update`, in order, as decoded JSON."""
-        return tuple(
-            frame["params"]["update"] for frame in self.frames if frame.get("method") == acp.UPDATE
-        )
+        return tuple(update_of(frame) for frame in self.frames if frame.get("method") == acp.UPDATE)
 
     @property
     def text(self) -> str:
         """The agent's text: its message chunks, joined, without its thoughts."""
-        contents = (u["content"] for u in self.updates if u.get("sessionUpdate") in acp.TEXT_KINDS)
-        return "".join(content["text"] for content in contents if content.get("type") == "text")
+        chunks = (u for u in self.updates if u.get("sessionUpdate") in acp.TEXT_KINDS)
+        texts = (object_of(chunk.get("content")).get("text") for chunk in chunks)
+        return "".join(text for text in texts if isinstance(text, str))
 
     @property
     def tools(self) -> tuple[ToolCall, ...]:
