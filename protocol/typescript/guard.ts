@@ -44,7 +44,7 @@ export function guard<App extends AgentApp>(app: App, options: GuardOptions = {}
   const { onRequest, connect, connectWith } = target;
   let guardsPrompt = false;
   target.onRequest = (method, ...rest) => {
-    guardsPrompt ||= method === "session/prompt";
+    guardsPrompt ||= method === "session/prompt" || method === "*";
     const handler = rest.pop() as Call;
     return onRequest.call(app, method, ...rest, guarded(handler));
   };
@@ -106,6 +106,7 @@ export function guardStream(stream: Stream, options: GuardOptions = {}): Stream 
   let isOpen = true;
   let written: Promise<void> = Promise.resolve();
   let timer: ReturnType<typeof setTimeout> | undefined;
+  let notBefore = 0; // when the next timer may ring, after one was late
   const toClient = (message: unknown): void => {
     written = writer.write(message);
     written.catch(() => {}); // the client has left; its reader ends too
@@ -123,14 +124,14 @@ export function guardStream(stream: Stream, options: GuardOptions = {}): Stream 
 
   const rearm = (): void => {
     clearTimeout(timer);
-    const due = isOpen ? core.nextTimeout() : undefined;
-    if (due === undefined) return;
-    const ring = (): void => attempt(() => core.handleTimeout(now()));
-    const check = (): void => {
-      if (now() - due > LATE_MS) timer = setTimeout(ring, LATE_MS);
-      else ring();
+    const next = isOpen ? core.nextTimeout() : undefined;
+    if (next === undefined) return;
+    const due = Math.max(next, notBefore);
+    const ring = (): void => {
+      if (now() - due <= LATE_MS || due === notBefore) return core.handleTimeout(now());
+      notBefore = now() + LATE_MS;
     };
-    timer = setTimeout(check, Math.min(Math.max(0, due - now()), 2 ** 31 - 1));
+    timer = setTimeout(() => attempt(ring), Math.min(Math.max(0, due - now()), 2 ** 31 - 1));
   };
   /** Runs the guard; whatever is wrong with it, the message passes. */
   const attempt = (run: () => void, otherwise?: () => void): void => {

@@ -28,6 +28,7 @@ const params = { sessionId: "s1", prompt: [{ type: "text", text: "Hi" }] };
 
 const late = thrown(() => guard(handlers(sdk.agent())).connect({}));
 const client = sdk.client();
+const wildcard = thrown(() => guard(sdk.agent()).onRequest("*", prompt).connect(sdk.client()));
 const { closed } = handlers(guard(sdk.agent())).connect(client);
 // The client app connects the other way: the handler's error is typed, but nothing else is.
 const other = await sdk.client().connectWith(handlers(guard(sdk.agent())), async (agent) => {
@@ -91,7 +92,7 @@ const { onRequest } = plain;
 const off = guard(plain).onRequest === onRequest;
 process.stdout.write(
   JSON.stringify({
-    ...{ late, other, request, off, twice, standstill },
+    ...{ late, wildcard: wildcard ?? null, other, request, off, twice, standstill },
     ...{ unprintable: unprintable[0], bigint: bigint[0], silent: silent[0] },
     connected: closed instanceof Promise,
   }),

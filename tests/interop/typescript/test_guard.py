@@ -276,6 +276,7 @@ def test_an_agent_is_guarded_however_it_is_connected(package: Path) -> None:
     seen = json.loads(node(HERE / "guard_doors.mjs", package))
     assert seen == {
         "late": 'Call guard() before onRequest("session/prompt", …).',
+        "wildcard": None,
         "other": "rate_limit",
         "request": {
             "leaks": False,
