@@ -108,7 +108,8 @@ export function ofError(error: Sent): { failure: Failure; sent?: Sent; own?: Age
   if (own && MINE in data) return { failure: object(data[MINE]) as unknown as Failure };
   if (own) return { failure: failureOf(own), sent: error, own };
   const failure = classify({ ...error, data: redactJson(error.data) });
-  if (error.code === -32800) failure.providerCode = "-32800";
+  const cancelled = { type: "unknown", reason: "agent_cancelled", retryable: false } as const;
+  if (error.code === -32800) Object.assign(failure, cancelled, { providerCode: "-32800" });
   return { failure, sent: error };
 }
 
