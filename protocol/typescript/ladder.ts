@@ -134,7 +134,8 @@ export function failureOf(payload: AgentErrorPayload | null): Failure {
 
 /** An answer to a request other than a prompt, as the client gets it: a failure is typed, too. */
 export function finished(message: Message): Message {
+  if (!("error" in message)) return message;
   const { [MINE]: mine, ...data } = object(object(message["error"])["data"]);
-  if (mine === undefined) return message;
-  return { ...message, error: { code: -32603, message: String(data["details"]), data } };
+  const own = { code: -32603, message: String(data["details"]), data };
+  return { ...message, error: mine === undefined ? redactJson(message["error"]) : own };
 }

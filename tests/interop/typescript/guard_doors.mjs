@@ -44,11 +44,21 @@ guard(sdk.agent())
   .onRequest("session/new", () => {
     throw Object.assign(new Error(`Incorrect API key provided: ${key}`), { status: 401 });
   })
+  .onRequest("session/load", () => {
+    throw new sdk.RequestError(-32602, `No session for ${key}`, { key });
+  })
   .connect({ readable: there.readable, writable: back.writable });
 const opened = await peer.agent
   .request("session/new", { cwd: "/", mcpServers: [] })
   .catch(({ code, message, data }) => ({ code, message, data }));
-const request = { leaks: JSON.stringify(opened).includes(key), code: opened.code };
+const loaded = await peer.agent
+  .request("session/load", { sessionId: "s1", cwd: "/", mcpServers: [] })
+  .catch(({ code, message, data }) => ({ code, message, data }));
+const request = {
+  leaks: JSON.stringify([opened, loaded]).includes(key),
+  code: opened.code,
+  own: loaded.code,
+};
 Object.assign(request, { kind: opened.data.errorKind, keys: Object.keys(opened.data).sort() });
 // However often it is guarded, and whatever its handler throws or returns, a turn ends once.
 async function ends(handler, options) {
