@@ -65,6 +65,19 @@ def test_a_setting_without_a_meaning_here_is_refused_with_what_to_do(
         anyio.run(partial(take_turn, methods, options=options))
 
 
+def test_what_is_set_on_a_guarded_agent_is_set_on_the_agent() -> None:
+    class Agent:
+        model = "small"
+
+        async def prompt(self) -> str:
+            return self.model
+
+    agent = Agent()
+    guarded = lastword.guard(agent)
+    guarded.model = "large"
+    assert (agent.model, anyio.run(guarded.prompt)) == ("large", "large")
+
+
 def test_internal_settings_are_not_the_users() -> None:
     own = {*LinkOptions.__struct_fields__} - {*Options.__struct_fields__}
     assert own - {"notify_content", "zone_of"} == {

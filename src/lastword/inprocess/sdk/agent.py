@@ -330,9 +330,14 @@ def guard(agent: AgentT, *, options: Options | None = None) -> AgentT:
 class _Guarded:
     """An agent whose handlers and connection go through the core."""
 
+    _agent: Any
+    _options: Options | None
+
     def __init__(self, agent: Any, options: Options | None) -> None:
-        self._agent = agent
-        self._options = options
+        vars(self).update(_agent=agent, _options=options)
+
+    def __setattr__(self, name: str, value: object) -> None:
+        setattr(self._agent, name, value)
 
     def __getattr__(self, name: str) -> Any:
         if name == "cancel" and not hasattr(self._agent, name):
