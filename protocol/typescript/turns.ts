@@ -584,15 +584,15 @@ export class GuardCore {
   #silentAt(turn: Turn): number {
     const { session, active, began } = turn;
     if (session.questions.size || session.action) return Infinity;
-    const {
-      firstUpdateTimeoutSeconds: first,
-      idleTimeoutSeconds: idle,
-      toolTimeoutSeconds: tool,
-      turnTimeoutSeconds: most,
-    } = this.#options;
-    const limit = session.isRunningTool() ? tool : active <= began ? first : idle;
+    const limit = this.#options[`${this.#silenceOf(turn)}TimeoutSeconds`];
+    const most = this.#options.turnTimeoutSeconds;
     const whole = most ? began + most * 1000 : Infinity;
     return Math.min(limit ? active + limit * 1000 : Infinity, whole);
+  }
+
+  /** Which limit of a silence applies. */
+  #silenceOf({ session, active, began }: Turn): "tool" | "firstUpdate" | "idle" {
+    return session.isRunningTool() ? "tool" : active <= began ? "firstUpdate" : "idle";
   }
 
   /** When the client gets a notice of a silence, one for each. */
@@ -633,7 +633,10 @@ export class GuardCore {
       const seconds = Math.round((now - turn.active) / 1000);
       this.#warn(`the handler has shown nothing for ${seconds} s; the turn ends as a failure`);
       // Stopped like by its user, but it fails, whatever the handler answers.
-      turn.stopping = hint ? { ...hint, reason: "retries_pending" } : STALLED;
+      const silence = { tool: "tool", firstUpdate: "first_update", idle: "idle" };
+      const isWhole = now >= turn.began + (this.#options.turnTimeoutSeconds || Infinity) * 1000;
+      const reason = `${isWhole ? "turn" : silence[this.#silenceOf(turn)]}_timeout`;
+      turn.stopping = hint ? { ...hint, reason: "retries_pending" } : { ...STALLED, reason };
       turn.ends = now + this.#options.cancelGraceSeconds * 1000;
       if (session.turns.some((one) => one !== turn && one.stopping)) return;
       const params = { sessionId: session.name };
