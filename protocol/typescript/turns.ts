@@ -622,7 +622,7 @@ export class GuardCore {
       return this.#fail(turn, hint ?? { ...UNKNOWN, reason: "silent_success" });
     }
     if (this.#warningAt(turn) <= now) {
-      turn.warned = turn.active;
+      for (const one of session.turns) one.warned = one.active;
       const seconds = Math.round((now - turn.active) / 1000);
       const silence = `The agent has been silent for ${seconds} seconds.`;
       const guess = `${silence} It may be waiting for the model.`;
