@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import functools
 from datetime import UTC, datetime
 from functools import partial
@@ -65,7 +66,7 @@ def test_a_setting_without_a_meaning_here_is_refused_with_what_to_do(
         anyio.run(partial(take_turn, methods, options=options))
 
 
-def test_what_is_set_on_a_guarded_agent_is_set_on_the_agent() -> None:
+def test_a_guarded_agent_is_set_and_copied_as_the_agent_itself() -> None:
     class Agent:
         model = "small"
 
@@ -76,6 +77,9 @@ def test_what_is_set_on_a_guarded_agent_is_set_on_the_agent() -> None:
     guarded = lastword.guard(agent)
     guarded.model = "large"
     assert (agent.model, anyio.run(guarded.prompt)) == ("large", "large")
+    copied = copy.deepcopy(guarded)
+    copied.model = "its own"
+    assert (agent.model, anyio.run(copied.prompt)) == ("large", "its own")
 
 
 def test_internal_settings_are_not_the_users() -> None:

@@ -340,6 +340,8 @@ class _Guarded:
         setattr(self._agent, name, value)
 
     def __getattr__(self, name: str) -> Any:
+        if "_agent" not in vars(self):  # a copy that is being made
+            raise AttributeError(name)
         if name == "cancel" and not hasattr(self._agent, name):
             # The SDK would log a missing method, with a traceback, at every cancel.
             return _nothing_to_cancel
