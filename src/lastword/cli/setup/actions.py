@@ -17,7 +17,6 @@ from lastword.cli.setup import programs, remote
 from lastword.cli.setup.settings import (
     AgentSettings,
     SettingsError,
-    as_json,
     load,
     put,
     read,
@@ -233,7 +232,7 @@ class SetupPlan:
         path: the settings file; empty if there is none.
         snippet: the text that is added, or should be.
         notes: notes for the user, in sentences.
-        entry: the entry, if it is JSON.
+        entry: the entry, or what changes in it, if it is JSON.
         change: the settings file and its new text, if it changes.
         removed: the command of the entry to be removed.
         backup: the copy of the old settings; empty if there were none.
@@ -390,14 +389,10 @@ def wrap(request: SetupRequest, name: str, *, undo: bool, is_written: bool) -> S
         new = [] if is_ours else [*own.words, "run", *request.run_words, "--", *words]
     if not new:
         return plan
-    text = rewrite(settings, name, changed_words(old.plain, new))
-    entry = read(text, settings.section).entry(name)
-    assert entry is not None  # noqa: S101 - for the type checker
-    first, *rest = text[entry.start : entry.end].splitlines()
-    indent = rest[-1][: len(rest[-1]) - len(rest[-1].lstrip())] if rest else ""
-    dedented = "\n".join([first, *(line.removeprefix(indent) for line in rest)])
-    plan.snippet = Snippet(dedented, "json")
-    plan.entry = as_json(entry.plain)
+    # Only what changes is shown: the rest of the entry may have keys in it.
+    plan.entry = changed_words(old.plain, new)
+    plan.snippet = Snippet(render(plan.entry, "", "  ", "\n"), "json")
+    text = rewrite(settings, name, plan.entry)
     if undo or is_written:
         plan.action = "unwrapped" if undo else "wrapped"
         plan.change = file, text

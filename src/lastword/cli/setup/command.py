@@ -189,7 +189,7 @@ def _headline(plan: SetupPlan) -> str:
             path=path, name=name or "entry with lastword", state=plan.state
         )
     if not plan.request.command:
-        return f"With lastword in front, {name} would look like this in {path}; --write changes it:"
+        return f"With lastword in front, {name} would have this in {path}; --write changes it:"
     if editor.form == "toad":
         return f"{editor.title} takes an agent on its command line:"
     if not editor.is_json:

@@ -15,9 +15,13 @@ import re
 import stat
 import time
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from lastword.platform.files import lock, open_folder_lock
 from lastword.platform.settings_files import copy_rights, replace
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 _STRING = r'"(?:[^"\\]|\\.)*+"?'
 _COMMENT = re.compile(rf"{_STRING}|(?P<comment>//[^\r\n]*+|/\*.*?(?:(?P<end>\*/)|\Z))", re.DOTALL)
@@ -152,14 +156,6 @@ class JsonText:
     def _skip(self, at: int) -> int:
         space = _SPACE.match(self._bare, at)
         return space.end() if space else at
-
-
-def as_json(plain: Any) -> Any:
-    if isinstance(plain, dict):
-        return {key: as_json(value) for key, value in plain.items()}
-    if isinstance(plain, list):
-        return [as_json(value) for value in plain]
-    return json.loads(plain[0]) if isinstance(plain, tuple) else plain
 
 
 def place(text: str, at: int) -> str:
@@ -483,14 +479,15 @@ def save(file: SettingsFile, text: str, *, may_create: bool = False) -> str:
             raise SettingsError(
                 f"there is no folder {folder} (is the editor installed?); --create makes it"
             )
-        _check_unchanged(file)
-        check_writable(file)
-        _write(new, (file.mark + text).encode(), status)
-        backup = _copied(file) if status else ""
-        leftovers.append(backup)
-        _check_unchanged(file)
-        replace(new, file.target)
-        leftovers = []
+        with _locked(folder):
+            _check_unchanged(file)
+            check_writable(file)
+            _write(new, (file.mark + text).encode(), status)
+            backup = _copied(file) if status else ""
+            leftovers.append(backup)
+            _check_unchanged(file)
+            replace(new, file.target)
+            leftovers = []
     except UnicodeEncodeError:
         raise SettingsError("the agent's command has bytes that JSON cannot represent") from None
     except OSError as error:
@@ -500,6 +497,17 @@ def save(file: SettingsFile, text: str, *, may_create: bool = False) -> str:
             with contextlib.suppress(OSError):
                 os.unlink(path)
     return backup
+
+
+@contextlib.contextmanager
+def _locked(folder: str) -> Iterator[None]:
+    """Make another `lastword setup` wait, if the disk has locks."""
+    with contextlib.ExitStack() as stack:
+        with contextlib.suppress(OSError):
+            number = open_folder_lock(folder)
+            stack.callback(os.close, number)
+            lock(number)
+        yield
 
 
 def _copied(file: SettingsFile) -> str:

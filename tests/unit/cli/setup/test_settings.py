@@ -17,7 +17,6 @@ from lastword.cli.setup.settings import (
     JsonText,
     SettingsError,
     SettingsFile,
-    as_json,
     load,
     put,
     read,
@@ -25,7 +24,9 @@ from lastword.cli.setup.settings import (
     rewrite,
     save,
 )
+from lastword.platform.files import lock, open_folder_lock
 from tests.kit.rows import every
+from tests.unit.cli.setup import as_json
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False)
@@ -415,6 +416,23 @@ def test_a_file_that_another_program_changed_in_the_meantime_is_not_written(
     with pytest.raises(SettingsError, match="changed by another program"):
         save(file, "new")
     assert not Path(file.path).exists() or Path(file.path).read_text() == "theirs"
+
+
+def test_two_setups_at_one_moment_do_not_undo_each_other(
+    file: SettingsFile, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def replaced(new: str, path: str) -> None:
+        number = open_folder_lock(os.path.dirname(path))
+        with pytest.raises(BlockingIOError):
+            lock(number, wait=False)
+        os.close(number)
+        os.rename(new, path)
+
+    monkeypatch.setattr(os, "replace", replaced)
+    save(file, "first")
+    with pytest.raises(SettingsError, match="changed by another program"):
+        save(file, "second")
+    assert Path(file.path).read_text() == "first"
 
 
 def test_a_file_that_another_program_created_in_the_meantime_is_not_written(tmp_path: Path) -> None:

@@ -10,10 +10,11 @@ from typing import Any
 
 import pytest
 
-from lastword.cli.setup.settings import JsonText, as_json
+from lastword.cli.setup.settings import JsonText
 from lastword.quirks.setup import AGENTS, EDITORS
 from tests.kit.command import command
 from tests.kit.rows import every
+from tests.unit.cli.setup import as_json
 
 SETTINGS = """\
 // Zed settings
@@ -165,12 +166,10 @@ def test_jetbrains_gets_whole_paths_and_the_path_of_the_terminal(home: Home) -> 
 def test_an_existing_agent_is_wrapped_and_unwrapped(home: Home) -> None:
     told = home.json("zed", "--wrap", "Mine", "--write", "--retry", "1")
     assert told["action"] == "wrapped"
-    assert meaning(home.zed)["agent_servers"]["Mine"] == told["entry"] == {
-        "type": "custom",
-        "command": "lastword",
-        "args": ["run", "--retry", "1", "--", "opencode", "acp"],
-        "default_mode": "plan",
-    }  # fmt: skip
+    command = {"command": "lastword", "args": ["run", "--retry", "1", "--", "opencode", "acp"]}
+    assert told["entry"] == json.loads(told["snippet"]) == command
+    kept = {"type": "custom", "default_mode": "plan"}
+    assert meaning(home.zed)["agent_servers"]["Mine"] == kept | command
     assert '"command": "lastword", // here' in home.zed.read_text()
     assert home.json("zed", "--wrap", "Mine", "--write")["action"] == "unchanged"
     again = home.run("zed", "--wrap", "Mine", "--overnight", "--write")
@@ -187,7 +186,7 @@ def test_an_existing_agent_is_wrapped_and_unwrapped(home: Home) -> None:
 
 def test_a_wrap_is_shown_before_it_is_written(home: Home) -> None:
     text = home.run("zed", "--wrap", "Mine")
-    assert '  "args": ["run", "--", "opencode", "acp"],' in text
+    assert '  "args": ["run", "--", "opencode", "acp"]\n}' in text
     assert home.zed.read_text() == SETTINGS
     assert "it has Mine" in home.refused("zed", "--wrap", "Theirs")
 
