@@ -133,25 +133,23 @@ def main(arguments: Sequence[str]) -> int:
     try:
         _check(options)
         if options.jsonl:
-            with _open(options.file) as lines:
-                return explain_lines(lines, sys.stdout)
-        explanation = explain(_case(options))
-        if options.json:
-            envelope.write(explanation.as_json())
+            lines = _open(options.file)
         else:
-            text = shown(explanation, columns=terminal_columns(), colours=has_colours())
-            sys.stdout.write(text)
-        sys.stdout.flush()
+            explanation = explain(_case(options))
     except (UnusableInputError, OSError) as error:
-        if isinstance(error, BrokenPipeError):
-            # The reader has closed our output (`| head`).
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-            return 0
         problem = str(error)
         if isinstance(error, OSError):
             reason = (error.strerror or "cannot be read").lower()
             problem = f"{error.filename or 'the input'}: {reason}"
         return refuse("explain", problem)
+    if options.jsonl:
+        with lines:
+            return explain_lines(lines, sys.stdout)
+    if options.json:
+        envelope.write(explanation.as_json())
+    else:
+        text = shown(explanation, columns=terminal_columns(), colours=has_colours())
+        sys.stdout.write(text)
     return 0
 
 

@@ -122,6 +122,19 @@ def test_a_closed_stream_causes_no_traceback() -> None:
     assert not failures
 
 
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="it is Linux's full disk")
+def test_output_to_a_full_disk_is_not_blamed_on_the_input() -> None:
+    for words in (("explain", "429"), ("agent", "--list")):
+        with open("/dev/full", "wb") as full:
+            done = subprocess.run(
+                [*PROCESS, *words], stdout=full, stderr=subprocess.PIPE, text=True, check=False
+            )
+        assert (done.returncode, done.stderr) == (
+            2,
+            "lastword: cannot write: no space left on device\n",
+        )
+
+
 def test_an_ascii_terminal_causes_no_traceback(tmp_path: Path) -> None:
     for words in EVERY_COMMAND:
         # In a folder of its own: what is exported is written there.
