@@ -567,8 +567,8 @@ def _entry(row: sqlite3.Row) -> RecordedEntry:
         "request_id": row["request_id"],
         "facts": msgspec.json.decode(msgspec.convert(row["facts"], str)),
     }
-    entry = msgspec.convert(members, Entry)
-    return RecordedEntry(row["id"], row["run"], row["at_epoch_ms"], row["level"], entry)
+    values = {name: row[name] for name in ("id", "run", "at_epoch_ms", "level")}
+    return msgspec.convert({**values, "entry": members}, RecordedEntry)
 
 
 Costs: TypeAlias = dict[str, float]

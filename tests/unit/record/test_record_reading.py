@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import sqlite3
 import sys
+from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -163,6 +165,14 @@ def test_an_entry_of_an_unknown_kind_is_reported(tmp_path: Path) -> None:
         pytest.raises(StoreError, match="a newer lastword wrote it"),
         reader.reading(str(path)) as record,
     ):
+        list(reader.entries_of(record, reader.find(record, "s1")[0]))
+
+
+def test_an_entry_without_a_time_is_reported(tmp_path: Path) -> None:
+    path = write(tmp_path, a_book(1))
+    with closing(sqlite3.connect(path)) as record, record:
+        record.execute("UPDATE entries SET at_epoch_ms = 'later'")
+    with pytest.raises(StoreError, match="it is damaged"), reader.reading(str(path)) as record:
         list(reader.entries_of(record, reader.find(record, "s1")[0]))
 
 
