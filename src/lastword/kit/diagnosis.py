@@ -198,7 +198,7 @@ def _died(result: ConversationResult) -> Observation:
     code = result.exit.code if result.exit else None
     number = result.exit.signal if result.exit else None
     tail = _text(result.stderr)
-    verdict = classify_exit(exit_code=code, exit_signal=number, stderr_tail=tail, in_turn=False)
+    verdict = classify_exit(exit_code=code, exit_signal=number, stderr_tail=tail)
     how = f"by signal {number}" if number is not None else f"with status {code}"
     sentence = f"It ended {how} before it answered initialize. {_sentence(verdict)}"
     do = "Run the command by hand and read its output"

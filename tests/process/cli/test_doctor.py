@@ -226,10 +226,11 @@ def test_doctor_shows_what_the_editor_displays_when_an_agent_does_not_start() ->
         '{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":1,'
         '"clientInfo":{"name":"zed","version":"1"},"clientCapabilities":{}}}\n'
     )
-    sent = in_a_process("run", "--", "no-such-agent", stdin=initialize).stdout
-    message = json.loads(sent)["error"]["message"]
-    out = " ".join(doctor("--client", "zed", "--", "no-such-agent")[1].split())
-    assert out.endswith(f'Until then, Zed shows: "{message}"')
+    for agent in ("no-such-agent", "true"):
+        sent = in_a_process("run", "--", agent, stdin=initialize).stdout
+        message = json.loads(sent)["error"]["message"]
+        out = " ".join(doctor("--client", "zed", "--", agent)[1].split())
+        assert out.endswith(f'Until then, Zed shows: "{message}"')
     out = " ".join(doctor("--", *python("raise SystemExit('no key')"))[1].split())
     assert "Until then, your editor shows: \"The agent's process ended unexpectedly." in out
 
