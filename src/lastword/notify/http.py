@@ -97,8 +97,8 @@ class Template:
         except ValueError as error:
             at = error.pos if isinstance(error, json.JSONDecodeError) else 0
             raise NotifyError(
-                "the template of --notify-template begins as JSON, and is none once its fields "
-                f"are filled in ({_place(rendered, at)})"
+                "the template of --notify-template begins as JSON, but is not valid JSON once its "
+                f"fields are filled in ({_place(rendered, at)})"
             ) from None
 
     @property

@@ -84,7 +84,7 @@ def post(  # noqa: PLR0913 - what a request of HTTP has, and what is on its way
     except OSError as error:
         raise PostError("the file of certificates cannot be read") from error
     except ValueError as error:
-        raise PostError("the proxy's address is none") from error
+        raise PostError("the proxy's address is not valid") from error
     if only_outside:
         connection.addresses = outside_addresses
     fuse = threading.Timer(deadline_seconds, connection.shut)
@@ -128,6 +128,8 @@ def _reason(error: Exception) -> str:
         return "connection refused"
     if isinstance(error, http.client.RemoteDisconnected | ConnectionError):
         return "connection closed"
+    if isinstance(error, http.client.InvalidURL | UnicodeError):
+        return "its address has a character that has to be percent-encoded"
     if isinstance(error, http.client.HTTPException | ValueError):
         return "no HTTP answer"
     return (error.strerror if isinstance(error, OSError) else None) or "no connection"

@@ -32,6 +32,7 @@ from lastword.core.failure.members import MEMBERS, ValueForm
 from lastword.core.link.option_table import BY_KEY
 from lastword.core.redact.printable import one_line
 from lastword.core.timeline.entry import Kind
+from lastword.platform.files import decoded
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -432,7 +433,7 @@ def content_of(path: str, what: str, limit_bytes: int | None = None) -> str:
     """
     try:
         with open(path, "rb") as file:
-            return file.read(limit_bytes or MAX_SECRET_BYTES).decode().strip()
+            return decoded(file.read(limit_bytes or MAX_SECRET_BYTES), "strict").strip()
     except OSError as error:
         reason = (error.strerror or "failed").lower()
         raise TargetError(f"{what} cannot be read ({reason})") from error

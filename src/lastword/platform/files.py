@@ -147,11 +147,11 @@ def write_whole(path: str, data: bytes, *, mode: int = 0o600, create: bool = Fal
             os.unlink(draft)
 
 
-def decoded(data: bytes) -> str:
+def decoded(data: bytes, errors: str = "replace") -> str:
     """Return a text that a user wrote, also by `>` of PowerShell 5, which makes UTF-16 of it."""
     if data[:2] in {b"\xff\xfe", b"\xfe\xff"}:
-        return data.decode("utf-16", "replace")
-    return data.decode("utf-8-sig", "replace")
+        return data.decode("utf-16", errors)
+    return data.decode("utf-8-sig", errors)
 
 
 def is_running(pid: int) -> bool:

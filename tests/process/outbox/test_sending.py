@@ -165,7 +165,7 @@ def test_an_absent_collector_and_a_bad_proxy_address_are_noted_as_the_reason(
     monkeypatch.setenv("http_proxy", "http://proxy:port")
     outbox.hurry(target)
     send(outbox, target)
-    assert said(outbox) == "the proxy's address is none"
+    assert said(outbox) == "the proxy's address is not valid"
 
 
 def test_a_host_whose_first_address_is_dead_is_reached_by_its_second(

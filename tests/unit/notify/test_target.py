@@ -26,8 +26,10 @@ def test_an_ntfy_address_is_published_to_at_its_servers_root() -> None:
     assert (local.target.url, local.topic) == ("http://127.0.0.1:8080/", "my-topic")
 
 
-def test_ntfys_token_comes_from_a_file(tmp_path: Path) -> None:
-    (tmp_path / "token").write_text("tk_abc\n")
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16"])
+def test_ntfys_token_comes_from_a_file(tmp_path: Path, encoding: str) -> None:
+    # Windows' editors and shells put a mark before a text.
+    (tmp_path / "token").write_text("tk_abc\n", encoding=encoding)
     file = str(tmp_path / "token")
     made = named("ntfy://ntfy.example/t", notify_secret_file=file)
     assert made.target.headers == {"authorization": "Bearer tk_abc"}

@@ -1,8 +1,10 @@
-"""Which addresses are outside this machine and its private networks."""
+"""Which addresses can be used, and which are outside this machine and its private networks."""
 
 from __future__ import annotations
 
-from lastword.outbox.post import is_outside
+import pytest
+
+from lastword.outbox.post import PostError, is_outside, post
 
 HERE = "203.0.114.7"
 INSIDE = [
@@ -13,6 +15,12 @@ INSIDE = [
     "ff02::1",
 ]
 OUTSIDE = ["8.8.8.8", "203.0.114.8", "2606:4700:4700::1111"]
+
+
+@pytest.mark.parametrize("path", ["a b", "ü"])
+def test_an_address_that_http_cannot_carry_is_named_as_the_cause(path: str) -> None:
+    with pytest.raises(PostError, match="has to be percent-encoded"):
+        post(f"http://127.0.0.1:9/{path}", b"", {}, 60)
 
 
 def test_only_a_public_address_of_another_machine_counts_as_outside() -> None:

@@ -138,7 +138,7 @@ _EXPECTED = {
     "file": "a file",
     "url": "an http or https address, such as https://collector.example:4318",
     "url-or-topic": "an https address, such as https://hook.example/x, or ntfy://ntfy.sh/my-topic",
-    "count": "a whole number, such as 2; 0 is never",
+    "count": "a whole number, such as 2; 0 switches it off",
     "spending": "an amount with its currency, such as 5USD, 2USD/turn or 20EUR/day; 0 switches it "
     "off",
 }
