@@ -21,13 +21,21 @@ from lastword.cli.record_access import port
 from lastword.cli.run.options import JOINED, UsageError, can_be_value, parse
 from lastword.cli.setup import actions, remote
 from lastword.cli.setup.actions import SetupRequest
-from lastword.cli.setup.programs import config_folder, settings_paths, shown, typed_command, unknown
+from lastword.cli.setup.programs import (
+    behind,
+    config_folder,
+    own_command_of,
+    settings_paths,
+    shown,
+    typed_command,
+    unknown,
+)
 from lastword.cli.setup.settings import NESTED, SettingsError
-from lastword.cli.words import meant_words, refuse
+from lastword.cli.words import behind_dashes, meant_words, refuse
 from lastword.core.link.option_table import BY_KEY, OPTIONS
 from lastword.gateway.connecting import ssh
 from lastword.gateway.connecting.ssh import FOLDER_EXPECTS, FolderMap
-from lastword.platform.terminal import command_line
+from lastword.platform.terminal import arguments, command_line
 from lastword.quirks.setup import AGENTS, BY_ALIAS, COMMANDS, EDITORS, INSTEAD, READ_ON
 
 if TYPE_CHECKING:
@@ -236,9 +244,9 @@ IMPLIED = {f"--{option.name}": option.implied for option in OPTIONS if option.im
 """The implied values of options; another value needs `=`."""
 
 
-def main(arguments: Sequence[str]) -> int:
+def main(words: Sequence[str]) -> int:
     """Print or change an editor's settings; return the exit status."""
-    words = list(arguments)
+    words = list(words)
     own, command = words, None
     if "--" in words:
         own, command = words[: words.index("--")], meant_words(words[words.index("--") + 1 :])
@@ -248,6 +256,8 @@ def main(arguments: Sequence[str]) -> int:
     own = [f"{word}={IMPLIED[word]}" if word in IMPLIED else word for word in own]
     made = parser()
     made.refuse_unknown(own)
+    if problem := behind_dashes(made.prog, own, command or (), made.flags):
+        made.error(problem)
     options = made.parse_intermixed_args(own)
     if options.list:
         write_list(os.environ, as_json=options.json)
@@ -315,6 +325,12 @@ def _request(options: argparse.Namespace, command: list[str] | None) -> SetupReq
         command = list(agent.command)
     if command is not None and not (command and command[0]):
         raise UsageError(f"there is no command after --: lastword setup {editor.name} -- CMD ARGS")
+    if command and own_command_of(command) == "run" and "--" in command:
+        alone = arguments(behind(command)) or "CMD ARGS"
+        raise UsageError(
+            "lastword is put in front for you; give the agent's command alone: "
+            f"lastword setup {editor.name} -- {alone}"
+        )
     existing = options.wrap is not None or options.remove
     machine = _remote(options)
     if command is None and not existing and machine is None:
