@@ -30,6 +30,17 @@ def test_a_strip_keeps_the_latest_and_says_that_there_were_more() -> None:
     ("kind", "facts", "told"),
     [
         (
+            Kind.AGENT_EXITED,
+            {"exit_code": 2, "reason": "exit_status", "open_turns": 1},
+            "agent exited: exit status 2, during 1 turn",
+        ),
+        (
+            Kind.AGENT_EXITED,
+            {"exit_code": 0, "reason": "client_left"},
+            "agent exited: exit status 0 (the client left)",
+        ),
+        (Kind.AGENT_RESTARTED, {"attempt": 1}, "agent restarted (restart 1 of this run)"),
+        (
             Kind.VIEWER_CAME,
             {"viewer": "0123456789", "role": "observer", "client": "zed", "back": True},
             "viewer 012345 came back: zed, to watch",
@@ -78,7 +89,7 @@ def test_a_strip_keeps_the_latest_and_says_that_there_were_more() -> None:
         (Kind.SESSION_HELD, {"name": "1-4af0"}, "held by a gateway, which names it 1-4af0"),
     ],
 )
-def test_an_event_behind_a_gateway_is_described_in_a_plain_sentence(
+def test_an_event_is_described_in_a_plain_sentence(
     kind: Kind, facts: dict[str, object], told: str | None
 ) -> None:
     said = documents.words(Entry(kind=kind, at_seconds=0.0, facts=facts))

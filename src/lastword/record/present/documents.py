@@ -343,8 +343,10 @@ _FORMS: dict[str, Form] = {
     "duration": _duration,
     "end": lambda text, _: str(text or "")[-MAX_TEXT_CHARS:],
     "exit": lambda _, facts: sentences.exit_words(facts),
-    "exits": lambda reason, facts: (  # unless a signal shows why
-        plain(reason, PHRASES["exit reasons"]) if reason and not facts.get("exit_signal") else ""
+    "exits": lambda reason, facts: (  # unless the status or a signal says it all
+        plain(reason, PHRASES["exit reasons"])
+        if reason and reason != "exit_status" and not facts.get("exit_signal")
+        else ""
     ),
     "kinds": lambda kinds, _: ", ".join(
         f"{number} {plain(kind)}" for kind, number in object_of(kinds).items()
