@@ -291,8 +291,11 @@ def parser() -> CommandParser:
 
 def _settings(options: argparse.Namespace, command: list[str]) -> CheckSettings:
     find(command)
-    files = (options.junit, options.sarif, options.badge)
-    for path in filter(None, (*(file and file.parent for file in files), options.keep)):
+    files = [file for file in (options.junit, options.sarif, options.badge) if file]
+    for file in files:
+        if file.exists() and not file.is_file():
+            raise HookError(f"{file}: is not a regular file")
+    for path in filter(None, (*(file.parent for file in files), options.keep)):
         try:
             path.mkdir(parents=True, exist_ok=True)
         except OSError as error:

@@ -22,10 +22,13 @@ REFUSED = (
     (["--only", "AGT-999", "--", "cat"], "there is no check 'AGT-999'"),
     (["--preset", "foo", "--", "cat"], "--preset cannot be 'foo': it takes one of opencode"),
     (["--provider-env", "FOO", "--", "cat"], "--provider-env FOO={openai}"),
+    (["--provider-env", "={openai}", "--", "cat"], "--provider-env NAME={openai}"),
     (["--scenario-prompts", "x", "--", "cat"], "needs {name}"),
     (["--preset", "kimi", "--keep-home", "--", "cat"], "its own home folder"),
     (["--timeout", "0", "--", "cat"], "--timeout"),
     (["--junit", "/dev/null/x", "--", "cat"], "/dev/null"),
+    (["--sarif", "/dev/null", "--", "cat"], "/dev/null: is not a regular file"),
+    (["--badge", "/", "--", "cat"], "/: is not a regular file"),
 )
 
 

@@ -83,7 +83,7 @@ class Hooks:
         variables: dict[str, str] = {}
         for word in self.provider_env:
             name, equals, template = word.partition("=")
-            if not equals:
+            if not equals or not name:
                 if name not in TEMPLATES:
                     raise HookError(
                         f"--provider-env needs a value for {name or 'the variable'}, such as "
