@@ -6,8 +6,10 @@ every error was answered, 1 if a line of `--jsonl` was not a JSON object, 2 for 
 
 from __future__ import annotations
 
+import argparse
 import os
 import sys
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 import msgspec
@@ -36,7 +38,6 @@ from lastword.record import reader
 from lastword.record.paths import named_folder, state_folder, store_path
 
 if TYPE_CHECKING:
-    import argparse
     from collections.abc import Mapping, Sequence
 
 
@@ -154,10 +155,21 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def _exit_status(text: str) -> int:
-    return int(text, 16 if text.lower().startswith(("0x", "-0x")) else 10)
+    """Return an exit status.
 
-
-_exit_status.__name__ = "exit status"  # argparse says: invalid exit status value
+    Raises:
+        argparse.ArgumentTypeError: It is not one.
+    """
+    with suppress(ValueError):
+        code = int(text, 16 if text.lower().startswith(("0x", "-0x")) else 10)
+        # Windows' have 32 bits, which some programs print with a sign.
+        windows = 0x40000000 <= code <= 0xFFFFFFFF or -(1 << 31) <= code < -(1 << 16)  # noqa: PLR2004
+        if windows or -64 <= code <= 255:  # noqa: PLR2004
+            return code
+    raise argparse.ArgumentTypeError(
+        f"cannot be {text!r}: it takes 0 to 255, -N for signal N, or a status of Windows such as "
+        "0xC0000005"
+    )
 
 
 _FILE = """\
@@ -203,14 +215,6 @@ def _check(options: argparse.Namespace) -> None:
         raise UnusableInputError("an error is an HTTP response or the end of a process, not both")
     if options.body is not None and options.file is not None:
         raise UnusableInputError("give the body either as --body or as FILE")
-    code = options.exit_code or 0
-    # Windows' have 32 bits, which some programs print with a sign.
-    windows = 0x40000000 <= code <= 0xFFFFFFFF or -(1 << 31) <= code < -(1 << 16)  # noqa: PLR2004
-    if not windows and not -64 <= code <= 255:  # noqa: PLR2004
-        raise UnusableInputError(
-            f"--exit-code cannot be {code}: it takes 0 to 255, -N for signal N, or a "
-            "status of Windows such as 0xC0000005"
-        )
     if options.status is not None and not 100 <= options.status <= 599:  # noqa: PLR2004
         raise UnusableInputError(
             f"--status cannot be {options.status}: it takes a number from 100 to 599"

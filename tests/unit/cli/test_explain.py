@@ -314,6 +314,8 @@ def test_the_body_of_a_response_is_read_from_a_file(
         (("/",), None, "is a directory"),
         (("--status", "abc"), None, "it takes a whole number"),
         (("--status", "9999"), None, "from 100 to 599"),
+        (("--exit-code", "x"), "", "--exit-code cannot be 'x': it takes 0 to 255"),
+        (("--exit-code", "256"), "", "--exit-code cannot be '256': it takes 0 to 255"),
         (("--header", "no colon"), None, "Name: value"),
         (("--exit-signal", "SIGNOTHING"), "", "no signal"),
         (("--exit-signal", "99"), "", "no signal"),
