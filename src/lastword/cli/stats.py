@@ -240,7 +240,7 @@ def _latency(table: _Table, now: Period, before: Period) -> None:
     )
     for label, mine, theirs in (
         ("to the first output", now.first_output, before.first_output),
-        ("whole turns that ended well", now.whole_turn, before.whole_turn),
+        ("whole successful turns", now.whole_turn, before.whole_turn),
     ):
         table.page.row(table.label(label, _SPREAD_COLUMNS), _spread(mine))
         if theirs.count:

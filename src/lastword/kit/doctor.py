@@ -192,7 +192,7 @@ def examine_on_windows(path: str, _environment: Mapping[str, str]) -> list[Obser
     """Return what may keep Windows from running an existing file."""
     suffix = os.path.splitext(path)[1].lower()
     if suffix == ".ps1":
-        sentence = f"{path} is a script of PowerShell, which no editor starts by itself."
+        sentence = f"{path} is a PowerShell script, which no editor starts by itself."
         do = f"Start it with PowerShell: powershell -NoProfile -File {path}"
         return [problem(STEP, sentence, do)]
     if _STORE in path.lower().replace("/", os.sep) and os.path.basename(path).lower().startswith(
@@ -238,7 +238,7 @@ def windows_format_of(path: str, head: bytes) -> list[Observation]:
         return [problem(STEP, sentence, do)]
     if not head:
         return [problem(STEP, f"{path} is empty.", "Install it again")]
-    sentence = f"{path} is not a program of Windows."
+    sentence = f"{path} is not a Windows program."
     return [problem(STEP, sentence, "Give the .exe or .cmd of the agent")]
 
 

@@ -242,7 +242,9 @@ def target_of(settings: NotifySettings) -> HttpTarget:
         raise NotifyError("--notify-template is for webhooks: ntfy has its own format")
     topic = _TOPIC.fullmatch(address.path)
     if topic is None:
-        raise NotifyError("--notify to ntfy takes a server and a topic, as ntfy://ntfy.sh/my-topic")
+        raise NotifyError(
+            "--notify to ntfy takes a server and a topic, such as ntfy://ntfy.sh/my-topic"
+        )
     if secret:
         if not (secret.isascii() and secret.isprintable() and " " not in secret):
             raise NotifyError("the file of --notify-secret-file does not have a token in it")

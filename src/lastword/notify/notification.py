@@ -191,7 +191,7 @@ _WORDS = {
     NotifiedEvent.CONTINUED: "continues",
 }
 _QUESTIONS = {
-    "permission": "The agent asks for a permission.",
+    "permission": "The agent asks for permission.",
     "form": "The agent asks a question.",
 }
 _OPEN_ENDS = frozenset(

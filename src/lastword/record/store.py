@@ -140,7 +140,8 @@ def version_of(connection: sqlite3.Connection) -> int:
         raise StoreError("it is a database of something else; name another folder")
     if version > VERSION:
         raise StoreError(
-            f"a newer lastword made it (schema {version}, known here is {VERSION}); update lastword"
+            f"a newer lastword made it (schema {version}; this one knows {VERSION}); "
+            "update lastword"
         )
     return int(version)
 
@@ -256,15 +257,15 @@ def open_for_reading(path: str) -> sqlite3.Connection:
         while folder and not os.path.lexists(folder):
             folder = os.path.dirname(folder)
         if not folder:
-            why = "the working directory is gone; name a folder from / on"
+            why = "the working directory is gone; give the folder's full path"
         elif not os.path.isdir(folder):
             why = f"{folder} is not a folder; move it away, or name another"
         elif not os.access(folder, os.W_OK | os.X_OK):  # a read-only one disturbs no turn
             why = f"{folder} cannot be written; check its permissions"
         else:
             raise StoreError(
-                f"there is no record at {path} yet; one is kept from the first prompt through "
-                "`lastword run -- AGENT` on"
+                f"there is no record at {path} yet; it begins with the first prompt through "
+                "`lastword run -- AGENT`"
             ) from None
         raise StoreError(f"there is no record at {path} and none can be kept: {why}") from None
     except OSError as error:
@@ -346,7 +347,7 @@ def reason_of(error: sqlite3.Error) -> str:
     if is_broken(error):
         return "it is damaged; once another session is recorded, a new one takes its place"
     if "readonly" in text or "unable to open" in text:
-        return "it cannot be opened; check the rights of its folder"
+        return "it cannot be opened; check its folder's permissions"
     if "full" in text:
         return "the disk is full"
     return text

@@ -63,7 +63,7 @@ def test_a_button_answers_once_and_later_presses_answer_nothing(serve: Serve) ->
             prompt = viewer.prompt(session)
             asks = notified(collector)
             assert (asks["event"], asks["session"]) == ("ask", session)
-            assert asks["sentence"] == "The agent asks for a permission."
+            assert asks["sentence"] == "The agent asks for permission."
             codes = codes_of(asks)
             assert [*codes][:2] == ["Allow once", "Reject"]
             for action in asks["actions"]:

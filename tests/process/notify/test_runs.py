@@ -74,7 +74,7 @@ def test_ntfy_gets_a_question_while_it_is_open_and_the_token_of_the_file(tmp_pat
         desk.leave()
     body = json.loads(came.body)
     assert (came.path, body["topic"], body["priority"]) == ("/", "x", 4)
-    assert body["message"] == f"The agent asks for a permission. {TITLE}"
+    assert body["message"] == f"The agent asks for permission. {TITLE}"
     assert came.headers["authorization"] == "Bearer tk_abc"
     assert "actions" not in body
 

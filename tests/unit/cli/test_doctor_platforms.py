@@ -24,7 +24,7 @@ def program_for(machine: int) -> bytes:
         (b"\xcf\xfa\xed\xfe", "a program for macOS"),
         (b"#!/usr/bin/env node\n", "reads no #! line"),
         (b"", "is empty"),
-        (b"plain text", "not a program of Windows"),
+        (b"plain text", "not a Windows program"),
         (program_for(0xAA64), "built for arm64, and this machine is amd64"),
     ],
 )

@@ -172,7 +172,7 @@ def test_an_unusable_store_is_reported_in_a_sentence(state: Path, command: str) 
     path.write_bytes(b"")
     empty = lastword(*arguments, state=state)
     for done, words in (
-        (newer, "a newer lastword made it (schema 77, known here is 1); update lastword"),
+        (newer, "a newer lastword made it (schema 77; this one knows 1); update lastword"),
         (damaged, "it is damaged; once another session is recorded, a new one takes its place"),
         (empty, "nothing has been recorded in it yet"),
     ):

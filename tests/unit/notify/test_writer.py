@@ -51,7 +51,7 @@ def test_a_question_is_notified_in_fixed_words_and_withdrawn_by_its_own_answer(k
     book.rows[-1] = msgspec.structs.replace(book.rows[-1], request_id="7")
     first, second, gone = made_of(book.rows)
     assert (first.event, first.title) == (NotifiedEvent.ASK, "An Agent needs an answer")
-    assert first.sentence == "The agent asks for a permission."
+    assert first.sentence == "The agent asks for permission."
     assert first.urgency is Urgency.HIGH
     assert gone == Withdrawal(first.notification_id)
     assert second.notification_id != first.notification_id
@@ -65,7 +65,7 @@ def test_a_question_states_its_subject_only_where_content_is_sent() -> None:
     assert plain.session == "a   b c ", "nothing that a terminal obeys"
     assert made_of(book.rows) == [plain], "the same row is the same notification"
     assert WORDS not in msgspec.json.encode(plain).decode()
-    assert full.sentence == f"The agent asks for a permission. {WORDS}"
+    assert full.sentence == f"The agent asks for permission. {WORDS}"
 
 
 @pytest.mark.parametrize("end", [Kind.AGENT_EXITED, Kind.CLIENT_GONE, Kind.SHUTDOWN])

@@ -164,7 +164,7 @@ def test_an_empty_store_says_so_and_is_left_alone(tmp_path: Path) -> None:
         store.open_for_reading(str(path))
     assert path.stat().st_size == 0
     path.unlink()
-    with pytest.raises(StoreError, match=r"no record at .* yet; one is kept from the first prompt"):
+    with pytest.raises(StoreError, match=r"no record at .* yet; it begins with the first prompt"):
         store.open_for_reading(str(path))
     assert os.listdir(tmp_path) == []
 
