@@ -240,7 +240,8 @@ def _case(options: argparse.Namespace) -> Case:
         return case_of_response(options.status, headers, body)
     is_file = options.file in {None, "-"} or os.path.lexists(options.file)
     if not is_file and (os.sep not in options.file or " " in options.file):
-        named = case_of_name(options.file, os.environ)
+        # An argument may contain bytes that are not text.
+        named = case_of_name(options.file.encode(errors="replace").decode(), os.environ)
         if named is None:
             raise UnusableInputError(
                 f"there is no file {shown_word(options.file)}, and it is not an error that "

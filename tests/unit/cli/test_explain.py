@@ -10,6 +10,7 @@ import pytest
 
 from lastword.cli import main
 from lastword.core.failure.taxonomy import ErrorType
+from tests.kit.recording import a_book, write
 from tests.kit.rows import every
 
 if TYPE_CHECKING:
@@ -226,6 +227,14 @@ def test_what_is_not_known_of_a_turn_is_not_claimed(ask: Callable[..., Asked]) -
 def test_a_code_of_json_rpc_is_explained(ask: Callable[..., Asked]) -> None:
     assert ask("--json", "-32603").json["type"] == "internal"
     assert ask("--json", "-32601").json["reason"] == "method_not_found"
+
+
+def test_an_argument_that_is_not_text_is_explained(
+    ask: Callable[..., Asked], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LASTWORD_RECORD", str(tmp_path))
+    write(tmp_path, a_book(1))
+    assert ask("--json", "429 caf\udce9").json["type"] == "rate_limit"
 
 
 def test_the_deciding_field_is_named_with_its_value(ask: Callable[..., Asked]) -> None:
