@@ -59,8 +59,11 @@ def words_of(value: Any) -> list[str]:
         return []
     if "argv" not in value and "args" not in value and isinstance(value.get("command"), str):
         return _split(value["command"])
-    words = value.get("argv") or [value.get("command"), *(value.get("args") or [])]
-    return words if all(isinstance(word, str) for word in words) else []
+    args = value.get("args") or []
+    words = value.get("argv") or (isinstance(args, list) and [value.get("command"), *args])
+    if not isinstance(words, list) or not all(isinstance(word, str) for word in words):
+        return []
+    return words
 
 
 def changed_words(value: Mapping[str, Any], words: Sequence[str]) -> dict[str, Any]:
@@ -366,6 +369,10 @@ def wrap(request: SetupRequest, name: str, *, undo: bool, is_written: bool) -> S
         there = f"it has {', '.join(names)}" if names else "it has none"
         raise SettingsError(f"there is no entry {name!r} in it ({there})")
     words = words_of(old.plain)
+    if not words and isinstance(old.plain, dict) and {"command", "argv"} & {*old.plain}:
+        raise SettingsError(
+            f"its entry {name!r} has its command in an unknown form: change it by hand"
+        )
     if not words:
         agent = name.lower() if name.lower() in AGENTS else "claude"
         raise SettingsError(

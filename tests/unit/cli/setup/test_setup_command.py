@@ -191,6 +191,22 @@ def test_a_wrap_is_shown_before_it_is_written(home: Home) -> None:
     assert "it has Mine" in home.refused("zed", "--wrap", "Theirs")
 
 
+@pytest.mark.parametrize(
+    "entry",
+    [
+        {"command": "x", "args": "acp"},
+        {"command": "x", "args": True},
+        {"argv": "x acp"},
+        {"command": ["x"]},
+    ],
+)
+def test_a_command_in_an_unknown_form_is_left_alone(home: Home, entry: dict[str, Any]) -> None:
+    text = json.dumps({"agent_servers": {"Mine": entry}})
+    home.zed.write_text(text)
+    assert "in an unknown form" in home.refused("zed", "--wrap", "Mine", "--write")
+    assert home.zed.read_text() == text
+
+
 def test_acpx_s_command_in_one_string_is_wrapped_and_comes_back(home: Home) -> None:
     file = home.folder / ".acpx/config.json"
     file.parent.mkdir()
