@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from lastword.cli import envelope
+from lastword.cli.config.command import complaint
 from lastword.cli.config.discovery import ConfigError, find
 from lastword.cli.config.rows import NO_ROWS
 from lastword.cli.config.settings import FROM_FILE_VARIABLE, load
@@ -144,7 +145,7 @@ def parser() -> CommandParser:
 def _examine(agent: list[str], chosen: argparse.Namespace, progress: Progress) -> Report:
     own = (*paths.VARIABLES, FROM_FILE_VARIABLE, URL_VARIABLE)
     variables = [*(option.variable for option in OPTIONS), *own]
-    findings = doctor.examine_surroundings(os.environ, _complaint, variables)
+    findings = doctor.examine_surroundings(os.environ, complaint, variables)
     about, own_journals = _configuration()
     findings += about
     about, values = _options()
@@ -235,17 +236,6 @@ def _options() -> tuple[list[Observation], dict[str, str]]:
     what = ", ".join(settings.events)
     sentence = f"Notifications ({what}) go to {target.place}, in the form of {settings.form}."
     return [ok("notifications", sentence, place=target.place, form=settings.form)], used
-
-
-def _complaint(variable: str, value: str) -> str | None:
-    """Return the problem with the value of one of lastword's variables, if there is one."""
-    if variable in paths.VARIABLES:
-        return paths.complaint(variable, value)
-    try:
-        parse(["--", "agent"], {variable: value})
-    except UsageError as error:
-        return str(error)
-    return None
 
 
 def _observer(start: AgentStart) -> ObserverPipe | None:

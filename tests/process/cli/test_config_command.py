@@ -268,6 +268,14 @@ def test_config_shows_each_value_and_no_secret(desk: ConfigDesk) -> None:
         assert "4711" not in done.stdout
 
 
+def test_config_warns_of_a_variable_that_cannot_be_used(desk: ConfigDesk) -> None:
+    done = desk.run("config", LASTWORD_RETRY="x", LASTWORD_RECORD_DAYS="soon")
+    assert done.returncode == 0
+    retry, days = done.stderr.splitlines()
+    assert retry.startswith("lastword config: LASTWORD_RETRY cannot be 'x': it takes a whole")
+    assert days.startswith("lastword config: LASTWORD_RECORD_DAYS cannot be 'soon': it takes a")
+
+
 @every(
     "address",
     [

@@ -32,8 +32,10 @@ from lastword.cli.config.settings import (
 )
 from lastword.cli.page import Page
 from lastword.cli.parser import CommandParser, add_arguments
+from lastword.cli.run.options import UsageError, parse
 from lastword.cli.words import redacted, refuse
 from lastword.core.link.option_table import MIB, Option
+from lastword.record import paths
 
 if TYPE_CHECKING:
     import argparse
@@ -172,6 +174,17 @@ def _line(table: str, option: Option, files: FileSettings) -> _Line:
     return _Line(table, option, None, "default")
 
 
+def complaint(variable: str, value: str) -> str | None:
+    """Return the problem with the value of one of lastword's variables, if there is one."""
+    if variable in paths.VARIABLES:
+        return paths.complaint(variable, value)
+    try:
+        parse(["--", "agent"], {variable: value})
+    except UsageError as error:
+        return str(error)
+    return None
+
+
 def _without_secret(option: Option, text: str) -> str:
     """Return a value without secrets: knowing a topic or a webhook's path is enough to use it."""
     if option.name == "token":
@@ -193,7 +206,10 @@ def _show(places: Places, *, as_json: bool) -> int:
         table: [_line(table, option, files) for option in options_of(table).values()]
         for table in TABLES
     }
-    paths = {source: document.path for source, document in files.documents.items()}
+    for line in (line for own in lines.values() for line in own if line.source == "environment"):
+        if wrong := complaint(line.option.variable, os.environ[line.option.variable]):
+            sys.stderr.write(f"lastword config: {wrong}\n")
+    named = {source: document.path for source, document in files.documents.items()}
     rules = [{"name": row.name, "type": row.type.value} for row in rows.rules]
     journals = [
         {"name": row.name.removeprefix("config:"), "agent": row.agent} for row in rows.journals
@@ -201,8 +217,8 @@ def _show(places: Places, *, as_json: bool) -> int:
     if as_json:
         envelope.write(
             {
-                "user_file": paths.get(USER),
-                "project_file": paths.get(PROJECT),
+                "user_file": named.get(USER),
+                "project_file": named.get(PROJECT),
                 "options": [line.as_json() for own in lines.values() for line in own],
                 "rules": rules,
                 "journals": journals,
@@ -211,8 +227,8 @@ def _show(places: Places, *, as_json: bool) -> int:
         return 0
     page = Page(keeps_words=True)
     missing = f"none; it would be {places.user}" if places.user else "none"
-    page.row("your file           ", paths.get(USER, missing))
-    page.row("the project's file  ", paths.get(PROJECT, "none"))
+    page.row("your file           ", named.get(USER, missing))
+    page.row("the project's file  ", named.get(PROJECT, "none"))
     for table, own in lines.items():
         page.line()
         page.line(f"[{table}]")
