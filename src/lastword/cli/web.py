@@ -241,7 +241,7 @@ class _Request(BaseHTTPRequestHandler):
         del message, explain
         self.close_connection = True
         if code == HTTPStatus.NOT_IMPLEMENTED:
-            sentence = "This takes GET and HEAD alone."
+            sentence = "Only GET and HEAD are allowed here."
             self._say(HTTPStatus.METHOD_NOT_ALLOWED, sentence, {"allow": "GET, HEAD"})
         else:
             self._say(code, f"{HTTPStatus(code).phrase}.")

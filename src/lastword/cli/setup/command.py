@@ -328,7 +328,7 @@ def _request(options: argparse.Namespace, command: list[str] | None) -> SetupReq
     if command and own_command_of(command) == "run" and "--" in command:
         alone = arguments(behind(command)) or "CMD ARGS"
         raise UsageError(
-            "lastword is put in front for you; give the agent's command alone: "
+            "setup adds lastword itself; give only the agent's command: "
             f"lastword setup {editor.name} -- {alone}"
         )
     existing = options.wrap is not None or options.remove
@@ -360,7 +360,7 @@ def _remote(options: argparse.Namespace) -> remote.Remote | None:
     if options.host is None:
         given = [f"--{name}" for name in ("port", "folder") if getattr(options, name) is not None]
         if given:
-            raise UsageError(f"{given[0]} goes with --host")
+            raise UsageError(f"{given[0]} needs --host")
         return None
     if not ssh.is_host(options.host):
         raise UsageError(f"--host cannot be {options.host!r}: it takes {ssh.HOST_EXPECTS}")

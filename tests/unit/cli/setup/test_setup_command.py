@@ -317,7 +317,7 @@ UNUSABLE = (
     (("zed", "--"), "there is no command after --"),
     (("zed", "claude", "--", "x"), "not both"),
     (("zed", "--", "--retry", "2", "x"), "belongs before --: lastword setup zed --retry 2 -- x"),
-    (("zed", "--", "lastword", "run", "--", "x"), "alone: lastword setup zed -- x"),
+    (("zed", "--", "lastword", "run", "--", "x"), "command: lastword setup zed -- x"),
     (("zed", "--wrap", "Mine", "claude"), "--wrap names an agent in the settings"),
     (("zed", "claude", "--name", " "), "--name is empty"),
     (("zed", "claude", "--retry", "x"), "--retry cannot be 'x'"),
