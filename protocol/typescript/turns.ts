@@ -75,6 +75,8 @@ class Session {
   turns: Turn[] = [];
   readonly tools = new Map<string, { safe: boolean; running: boolean; status: unknown }>();
   readonly questions = new Set<Id>();
+  /** Other requests to the client that have no answer yet. */
+  readonly calls = new Set<Id>();
   /** Prompts that were answered in the handler's place, whose own answers are still to come. */
   readonly old = new Set<Id>();
   waiting: { message: Message; until: number }[] = [];
@@ -128,7 +130,8 @@ export class GuardCore {
   readonly #sessions = new Map<string, Session>();
   /** The sessions with turns, or that wait for an old handler's answer. */
   readonly #busy = new Set<Session>();
-  readonly #questions = new Map<Id, Session>();
+  /** The sessions of the agent's requests to the client. */
+  readonly #asked = new Map<Id, Session>();
   readonly #toClient: (message: Message) => void;
   readonly #toAgent: (message: Message) => void;
   readonly #warn: (text: string) => void;
@@ -219,7 +222,7 @@ export class GuardCore {
       return false;
     }
     // What an earlier turn left open is not this one's.
-    if (!joined) for (const open of [session.tools, session.questions]) open.clear();
+    if (!joined) for (const open of [session.tools, session.questions, session.calls]) open.clear();
     const turn = new Turn(session, id, now);
     const blocks = Array.isArray(params["prompt"]) ? params["prompt"] : [];
     turn.lenient = blocks.some((block) => String(object(block)["text"] ?? "").startsWith("/"));
@@ -236,11 +239,12 @@ export class GuardCore {
     if (turn.held) this.#release(turn);
   }
 
-  /** The client's answer to a question of the agent's. */
+  /** The client's answer to a request of the agent's. */
   #answered(message: Message, now: number): void {
     const id = message["id"] as Id;
-    const session = this.#questions.get(id);
-    this.#questions.delete(id);
+    const session = this.#asked.get(id);
+    this.#asked.delete(id);
+    if (session?.calls.delete(id)) for (const turn of session.turns) turn.active = now;
     if (!session?.questions.delete(id)) return;
     const result = object(message["result"]);
     const choice = object(result["outcome"])["outcome"] ?? result["action"];
@@ -276,7 +280,7 @@ export class GuardCore {
     if (quarantined && !ABOUT_SESSION.test(String(update?.["sessionUpdate"]))) return;
     if (method === "$/cancel_request") {
       const withdrawn = object(params)["requestId"] as Id;
-      this.#questions.get(withdrawn)?.questions.delete(withdrawn);
+      this.#asked.get(withdrawn)?.questions.delete(withdrawn);
     }
     const concerned = session ? [session] : [...this.#busy];
     if (session && update && this.#special(session, update, message, now)) return;
@@ -290,9 +294,9 @@ export class GuardCore {
         if (QUESTIONS.includes(method)) turn.asked = turn.shown = true;
       }
     }
-    if (session && "id" in message && QUESTIONS.includes(method)) {
-      session.questions.add(id);
-      this.#questions.set(id, session);
+    if (session && "id" in message) {
+      (QUESTIONS.includes(method) ? session.questions : session.calls).add(id);
+      this.#asked.set(id, session);
     }
     this.#toClient(message);
   }
@@ -592,12 +596,14 @@ export class GuardCore {
 
   /** Which limit of a silence applies. */
   #silenceOf({ session, active, began }: Turn): "tool" | "firstUpdate" | "idle" {
-    return session.isRunningTool() ? "tool" : active <= began ? "firstUpdate" : "idle";
+    if (session.isRunningTool() || session.calls.size) return "tool";
+    return active <= began ? "firstUpdate" : "idle";
   }
 
   /** When the client gets a notice of a silence, one for each. */
   #warningAt({ session, active, warned, held, ends }: Turn): number {
-    const isExempt = session.questions.size > 0 || session.action || session.isRunningTool();
+    const isWaiting = session.questions.size + session.calls.size > 0 || session.action;
+    const isExempt = isWaiting || session.isRunningTool();
     const after = this.#options.warnAfterSeconds;
     const isDue = after && this.#client.notices && warned !== active && !isExempt && !held && !ends;
     return isDue ? active + after * 1000 : Infinity;

@@ -159,7 +159,7 @@ NEEDED = {"session/new": handler, "session/prompt": handler}
         ({"session/new": handler}, '"session/prompt"'),
         ({"session/prompt": handler, "initialize": handler}, '"session/new"'),
         ({"session/nwe": handler, "session/prompt": handler}, 'is "session/nwe" misspelled'),
-        ({"session/load": handler, "session/prompt": handler}, "can be taken$"),
+        ({"session/load": handler, "session/prompt": handler}, "cannot take a turn$"),
     ],
 )
 def test_a_missing_method_is_named(methods: dict[str, Any], words: str) -> None:
