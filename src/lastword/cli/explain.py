@@ -17,6 +17,7 @@ import msgspec
 from lastword.cli import envelope
 from lastword.cli.explain_page import (
     Case,
+    Explanation,
     case_of_exit,
     case_of_response,
     case_of_text,
@@ -133,23 +134,20 @@ def main(arguments: Sequence[str]) -> int:
     options = parser().read(arguments)
     try:
         _check(options)
-        if options.jsonl:
-            lines = _open(options.file)
-        else:
-            explanation = explain(_case(options))
+        found = _open(options.file) if options.jsonl else explain(_case(options))
     except (UnusableInputError, OSError) as error:
         problem = str(error)
         if isinstance(error, OSError):
             reason = (error.strerror or "cannot be read").lower()
             problem = f"{error.filename or 'the input'}: {reason}"
         return refuse("explain", problem)
-    if options.jsonl:
-        with lines:
-            return explain_lines(lines, sys.stdout)
+    if not isinstance(found, Explanation):
+        with found:
+            return explain_lines(found, sys.stdout)
     if options.json:
-        envelope.write(explanation.as_json())
+        envelope.write(found.as_json())
     else:
-        text = shown(explanation, columns=terminal_columns(), colours=has_colours())
+        text = shown(found, columns=terminal_columns(), colours=has_colours())
         sys.stdout.write(text)
     return 0
 
