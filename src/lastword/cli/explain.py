@@ -134,20 +134,20 @@ def main(arguments: Sequence[str]) -> int:
     options = parser().read(arguments)
     try:
         _check(options)
-        found = _open(options.file) if options.jsonl else explain(_case(options))
+        explained = _open(options.file) if options.jsonl else explain(_case(options))
     except (UnusableInputError, OSError) as error:
         problem = str(error)
         if isinstance(error, OSError):
             reason = (error.strerror or "cannot be read").lower()
             problem = f"{error.filename or 'the input'}: {reason}"
         return refuse("explain", problem)
-    if not isinstance(found, Explanation):
-        with found:
-            return explain_lines(found, sys.stdout)
+    if not isinstance(explained, Explanation):
+        with explained:
+            return explain_lines(explained, sys.stdout)
     if options.json:
-        envelope.write(found.as_json())
+        envelope.write(explained.as_json())
     else:
-        text = shown(found, columns=terminal_columns(), colours=has_colours())
+        text = shown(explained, columns=terminal_columns(), colours=has_colours())
         sys.stdout.write(text)
     return 0
 
