@@ -174,13 +174,13 @@ class HeldSession:
         """Whether it has replayed any of it."""
         self.failed: dict[str, Any] | None = None
         """Why the agent could not take the session over."""
-        self.may_resume = False
+        self.may_resume: bool = False
         """Whether the next prompt has it try again."""
         self._until_resumed: list[tuple[AttachedSession, Frame]] | None = None
         """What waits for that, while it tries."""
         self.was_left = False
         """Whether its last holder ended in order, with everything that was open."""
-        self.is_stored = True
+        self.is_stored: bool = True
         """Whether another process would find its whole log: a full disk takes no more of it."""
         self.is_only_read = False
         """Whether its files are on a lost machine."""
