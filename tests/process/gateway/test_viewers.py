@@ -196,10 +196,14 @@ def test_a_past_is_joined_for_stock_clients_and_on_request_and_live_updates_neve
                 for frame in numbered.frames
                 if WORDS[4] in str(frame.get("params"))
             )
-        with ViewerClient(gateway, replay=True) as rest:
-            after = {"epoch": place["epoch"], "seq": at}
-            rest.load(session, gateway.root, **asks_for("compact", after=after))
-            assert rest.said == ["".join(WORDS[5:10]), joined[1]]
+        wanted = {"type": "_lastword", "epoch": place["epoch"], "from": at + 1}
+        for asked in (
+            asks_for("compact", after={"epoch": place["epoch"], "seq": at}),
+            asks_for("compact") | {"replayFrom": wanted},  # the form of version 2
+        ):
+            with ViewerClient(gateway, replay=True) as rest:
+                rest.load(session, gateway.root, **asked)
+                assert rest.said == ["".join(WORDS[5:10]), joined[1]]
 
         first.turn(session)
         stock.find(lambda _: len(stock.said) == len(joined + WORDS))
