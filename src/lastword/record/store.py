@@ -199,7 +199,8 @@ def _made(path: str) -> tuple[sqlite3.Connection, File | None]:
 
 
 def _private(path: str) -> tuple[sqlite3.Connection, File | None]:
-    # Created before SQLite opens it, so that nobody else can read it; its companions get its mode.
+    # Created before SQLite opens it, so that nobody else can read it. SQLite gives its mode to the
+    # files beside it.
     make_private(path)
     return _opened(path, _for_writing), file_of(path)
 

@@ -355,14 +355,20 @@ def test_a_gateway_killed_in_mid_turn_ends_it_typed_and_the_session_is_restored(
     assert (held["sessionId"], held["epoch"]) == (session, epoch)
 
 
+def crashed(serve: Serve, faults: Path) -> tuple[Gateway, str]:
+    """A gateway after a crash with a session, whose agent fails in what the folder names."""
+    gateway = serve("", command=[sys.executable, "-c", FAILS, str(faults)])
+    with opened(gateway) as (viewer, session):
+        viewer.turn(session)
+    gateway.crash()
+    return gateway, session
+
+
 @pytest.mark.processes
 def test_a_session_that_its_agent_could_not_load_is_loaded_with_a_later_prompt(
     serve: Serve, tmp_path: Path
 ) -> None:
-    gateway = serve("", command=[sys.executable, "-c", FAILS, str(tmp_path)])
-    with opened(gateway) as (viewer, session):
-        viewer.turn(session)
-    gateway.crash()
+    gateway, session = crashed(serve, tmp_path)
     fault = tmp_path / "session-load"
     fault.touch()
     with attached(gateway, session, capabilities=TYPED) as viewer:
@@ -414,10 +420,7 @@ def test_a_chosen_mode_is_shown_to_each_viewer_and_outlives_agents_and_gateways(
 def test_an_agent_that_could_not_start_is_started_again_for_the_next_viewer(
     serve: Serve, tmp_path: Path
 ) -> None:
-    gateway = serve("", command=[sys.executable, "-c", FAILS, str(tmp_path)])
-    with opened(gateway) as (viewer, session):
-        viewer.turn(session)
-    gateway.crash()
+    gateway, session = crashed(serve, tmp_path)
     fault = tmp_path / "initialize"
     with ViewerClient(gateway, capabilities=TYPED) as viewer:
         fault.touch()

@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 import msgspec
+from msgspec import UNSET
 
 from lastword.core.protocol import acp
 from lastword.core.protocol.acp import object_of
@@ -80,6 +81,15 @@ class Choices(msgspec.Struct, eq=False):
                 params = {"configId": option, "value": self.options[option]}
                 self.made[acp.SET_OPTION, option] = {"sessionId": session_id, **params}
 
+    def in_list(self, listed: list[Any]) -> list[Any]:
+        """Return options as an agent lists them, with the values of these choices."""
+        shown: list[Any] = []
+        for option in listed:
+            members = object_of(option)
+            value = self.options.get(str(members.get("id")), UNSET)
+            shown.append(option if value is UNSET else {**members, "currentValue": value})
+        return shown
+
     def setting_of_mode(self, session_id: str, mode: str) -> Setting:
         """Return the request that switches the session to a mode."""
         option = self.mode_option
@@ -130,6 +140,16 @@ class Choices(msgspec.Struct, eq=False):
             self.options[option] = mode
             if self.made.get((acp.SET_OPTION, option), {}).get("value", mode) != mode:
                 del self.made[acp.SET_OPTION, option]
+
+
+def settings_updates(mode: str | None, listed: list[Any] | None) -> list[dict[str, Any]]:
+    """Return the updates that show a mode and a list of options; none for `None`."""
+    updates: list[dict[str, Any]] = []
+    if mode is not None:
+        updates.append({"sessionUpdate": acp.MODE_UPDATE, "currentModeId": mode})
+    if listed is not None:
+        updates.append({"sessionUpdate": acp.OPTION_UPDATE, "configOptions": listed})
+    return updates
 
 
 def _text(value: object) -> str | None:

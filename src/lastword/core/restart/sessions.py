@@ -14,7 +14,7 @@ from msgspec import UNSET
 
 from lastword.core.failure.taxonomy import ErrorType
 from lastword.core.link import agent_side, ending, entries, failures
-from lastword.core.link.choices import Choices
+from lastword.core.link.choices import Choices, settings_updates
 from lastword.core.link.effects import Answer, Drop, Effect, Record, Send, Side, forwarded_as
 from lastword.core.link.state import OpenRequest
 from lastword.core.protocol import acp, jsonrpc
@@ -122,12 +122,11 @@ def confirmed_late(link: Link, state: RestartState, late: GivenUp, frame: Frame)
     shown = link.session(session_id).choices
     before, options = shown.mode, dict(shown.options)
     shown.chose(method, params, result)
-    updates: list[dict[str, Any]] = []
-    if shown.mode not in {None, before}:
-        updates.append({"sessionUpdate": acp.MODE_UPDATE, "currentModeId": shown.mode})
     listed = object_of(result).get("configOptions")
-    if isinstance(listed, list) and shown.options != options:
-        updates.append({"sessionUpdate": acp.OPTION_UPDATE, "configOptions": listed})
+    updates = settings_updates(
+        shown.mode if shown.mode != before else None,
+        listed if isinstance(listed, list) and shown.options != options else None,
+    )
     return [_update(session_id, update) for update in updates]
 
 
@@ -167,17 +166,12 @@ def _pass_on(connection: Connection, returning: ReturningSession) -> list[Effect
 def _report_choices(session_id: str, returning: ReturningSession, shown: Choices) -> list[Effect]:
     """Tell the client the mode and options in force, if it shows others."""
     in_force = returning.in_force
-    updates: list[dict[str, Any]] = []
-    if in_force.mode not in {None, shown.mode}:
-        updates.append({"sessionUpdate": acp.MODE_UPDATE, "currentModeId": in_force.mode})
     differ = any(shown.options.get(name) != value for name, value in in_force.options.items())
-    if returning.listed is not None and differ:
-        listed: list[object] = []
-        for option in returning.listed:
-            members = object_of(option)
-            value = in_force.options.get(str(members.get("id")), UNSET)
-            listed.append(option if value is UNSET else {**members, "currentValue": value})
-        updates.append({"sessionUpdate": acp.OPTION_UPDATE, "configOptions": listed})
+    listed = returning.listed if differ else None
+    updates = settings_updates(
+        in_force.mode if in_force.mode != shown.mode else None,
+        None if listed is None else in_force.in_list(listed),
+    )
     for update in updates:
         shown.changed(session_id, update)
     return [_update(session_id, update) for update in updates]

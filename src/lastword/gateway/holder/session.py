@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import msgspec
 
-from lastword.core.link.choices import Choices
+from lastword.core.link.choices import Choices, settings_updates
 from lastword.core.protocol import acp, jsonrpc
 from lastword.core.protocol.acp import object_of
 from lastword.core.timeline.entry import Kind
@@ -330,10 +330,7 @@ class HeldSession:
                 result["configOptions"] = update["configOptions"]
         listed = result.get("configOptions")
         if isinstance(listed, list):
-            for option in map(object_of, listed):
-                name = str(option.get("id"))
-                if name in choices.options:
-                    option["currentValue"] = choices.options[name]
+            result["configOptions"] = choices.in_list(listed)
         return result
 
     def choices(self) -> Choices:
@@ -377,16 +374,12 @@ class HeldSession:
                 return "none", result  # it has opened another session under this name
         return "full", result
 
-    def show_in_force(self, mode: str | None, options: object) -> None:
+    def show_in_force(self, mode: str | None, listed: list[Any] | None) -> None:
         """Log the mode and the options that the agent has, instead of those that were chosen."""
-        updates = (
-            {"sessionUpdate": acp.MODE_UPDATE, "currentModeId": mode},
-            {"sessionUpdate": acp.OPTION_UPDATE, "configOptions": options},
-        )
-        for update in updates:
+        for update in settings_updates(mode, listed):
             params = {"sessionId": self.agents_id, "update": update}
             frame = jsonrpc.decode(jsonrpc.notification(acp.UPDATE, params))
-            if None not in update.values() and isinstance(frame, jsonrpc.Frame):
+            if isinstance(frame, jsonrpc.Frame):
                 self.carry_out(self.hub.from_agent([frame], time.monotonic(), _now_ms()))
 
     # The conversation.
