@@ -1,4 +1,4 @@
-"""The package for `npx`: packed, installed in an empty folder, and run over real pipes."""
+"""The npm package's command: packed, installed in an empty folder, and run over real pipes."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ from tests.kit.places import ROOT
 if TYPE_CHECKING:
     from pathlib import Path
 
+PACKAGE = ROOT / "protocol" / "typescript"
 FRAME = b'{"jsonrpc":"2.0","method":"x","params":"' + b"a" * 1_000_000 + b'"}\n'
 BYTES = FRAME + bytes(range(256)) * 16 + b"\r\n\x00\xff without an end of line"
 
@@ -33,7 +34,7 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
         command = ("npm", *words, "--offline", "--no-audit", "--no-fund", "--loglevel=error")
         subprocess.run(command, cwd=folder, check=True, timeout=INSTALL_TIMEOUT_SECONDS)
 
-    npm("pack", str(ROOT / "packaging" / "npm"))
+    npm("pack", "--ignore-scripts", str(PACKAGE))
     packed = folder / f"lastword-{__version__}.tgz"
     npm("install", "--ignore-scripts", str(packed))
     return folder / "node_modules" / ".bin"
@@ -137,11 +138,11 @@ def test_a_missing_uv_and_a_missing_source_are_each_a_sentence(machine: Machine)
 
 def test_the_shim_runs_the_clone_that_it_is_in(machine: Machine) -> None:
     machine.program("uvx", WORDS)
-    machine.command = str(ROOT / "packaging" / "npm" / "lastword.js")
+    machine.command = str(PACKAGE / "lastword.cjs")
     assert machine.run("demo").stdout.decode() == f"uvx --from {ROOT} lastword demo\n"
 
 
 def test_a_package_managers_own_script_is_not_mistaken_for_lastword(machine: Machine) -> None:
-    machine.program("lastword", "# exec node node_modules/lastword/lastword.js")
+    machine.program("lastword", "# exec node node_modules/lastword/lastword.cjs")
     machine.program("uvx", WORDS)
     assert machine.run("demo", LASTWORD_FROM=".").stdout == b"uvx --from . lastword demo\n"
