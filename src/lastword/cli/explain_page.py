@@ -388,7 +388,7 @@ def shown(explanation: Explanation, *, columns: int = MAX_COLUMNS, colours: bool
     _row(page, "safe", safe)
     whose = whose_fault(error.payload()) or "not known"
     if explanation.of_others:
-        whose = "another program's, where it stands on stderr or in a log"
+        whose = "another program's, if the text comes from stderr or a log"
     elif error.type is ErrorType.UNKNOWN:
         is_tools = error.reason == "tool_server"
         whose = "a tool server's, not the model provider's" if is_tools else "not known"

@@ -345,7 +345,7 @@ def test_an_unusable_host_or_command_is_refused_in_a_sentence(user: User) -> Non
     assert "the host key of box has changed" in changed
     assert "ssh-keygen -R box" in changed
     box.stop()
-    assert "box refuses connections to ssh" in user.setup("zed", *words, status=1)
+    assert "box refuses ssh connections" in user.setup("zed", *words, status=1)
     box.start()
     assert not user.entries()
     assert not list(user.home.rglob("*.token"))

@@ -168,6 +168,8 @@ def test_a_small_local_request_waits_for_a_server_only_if_it_is_one(
         ([(51_800, 3000), (101_800, 3570), (51_800, 3000, 8), (101_800, 3570, 8)], 4),
         ([(50_000, 300), (90_000, 600), (50_000, 300, 8)], None),
         ([(50_000, 40_000), (100_000, 40_300), (50_000, 300, 8)], None),
+        # A long answer of which each look shows a part.
+        ([(50_000, 300), (100_000, 600), (100_000, 40_000), (150_000, 40_300)], None),
     ],
 )
 def test_tries_are_counted_if_each_answer_has_an_errors_size(

@@ -202,7 +202,7 @@ SAID: list[Any] = [
         "That was after a tool had run, between two steps of the agent.",
         "Check what has already been done before you try again.",
     ),
-    (after_tool("read"), "repeats the tool calls; those that are recorded only read."),
+    (after_tool("read"), "repeats the tool calls; the recorded ones only read data."),
     (
         Told()
         .tool("read")(Kind.TOOL_STARTED, call="d", tool="search")(

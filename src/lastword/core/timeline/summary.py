@@ -247,7 +247,7 @@ def fault_of(error: Mapping[str, object]) -> str:
 def _safety(story: TurnHistory, safety: str) -> str:
     if safety == RetrySafety.ASK and story.tools and not story.unsafe_tools:
         # The agent may also have written a file through the client, which is not a tool call.
-        return "Sending the prompt again repeats the tool calls; those that are recorded only read."
+        return "Sending the prompt again repeats the tool calls; the recorded ones only read data."
     if safety == RetrySafety.AUTO and story.progress_at is not None:
         what = "answer" if _shown_is_no_answer(story) else "text"
         return f"Sending the prompt again is safe: no {what} and no tool call had come."

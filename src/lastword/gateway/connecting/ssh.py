@@ -107,9 +107,7 @@ _MEANINGS = (
         r"Could not resolve hostname|Name or service not known|nodename nor servname",
         "the name {host} cannot be resolved: check it, and the network",
     ),
-    _Meaning(
-        r"Connection refused", "{host} refuses connections to ssh: check that sshd runs there"
-    ),
+    _Meaning(r"Connection refused", "{host} refuses ssh connections: check that sshd runs there"),
     _Meaning(
         r"timed out|No route to host|Network is unreachable|Network is down|not responding",
         "{host} cannot be reached: check that it is on, and the network",

@@ -263,7 +263,7 @@ def _why_not_made(broker: Broker, config: dict[str, Any], error: RefusedError) -
             f"fleet needs {len(ALL_STREAMS)} streams of {replicas} copies; "
             "raise the limits"
         )
-    return f"the stream {name} cannot be made ({error})"
+    return f"the stream {name} cannot be created ({error})"
 
 
 async def _format(broker: Broker, records: Records) -> FormatRecord:

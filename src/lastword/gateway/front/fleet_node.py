@@ -272,7 +272,7 @@ class FleetNode:
                     )
                 revision = other.revision
             await asyncio.sleep(NAME_LOOK_SECONDS)
-        raise FleetError(f"the record of the node {self.name} cannot be made")
+        raise FleetError(f"the record of node {self.name} cannot be written")
 
     async def _renew(self) -> None:
         """Renew the record while the gateway runs."""
