@@ -323,6 +323,8 @@ def become(start: Start, mask: Iterable[int] = ()) -> NoReturn:
         time.tzset()
         _show(start)
         _open_streams()
+        if "COVERAGE_PROCESS_START" in start.environment:  # as an interpreter's start does
+            importlib.import_module("coverage").process_startup(force=True)
         status = _run(start.command)
     finally:
         os._exit(status)

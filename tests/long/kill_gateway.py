@@ -183,9 +183,10 @@ class GatewayKilling(Killing):
             for number in itertools.count():
                 if self.score.counts["kills"] >= kills:
                     break
-                kind = self.dice.choice(KINDS)
                 # Asked now, since it takes as long as a turn.
-                held = until("the session's agent is there", self._held)
+                held = until("the session is there", self._held)
+                # An agent that was killed starts again at the next prompt; until then it has no id.
+                kind = self.dice.choice([k for k in KINDS if held["agent_pid"] or k != "agent"])
                 turn = await self.begin(kind, editor, session_id, f"t{number}")
                 if turn is not None:
                     self._strike(kind, held)

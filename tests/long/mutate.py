@@ -2,10 +2,11 @@
 
     python -m tests.long.mutate --rooms core/link gateway/holder --mutants 40 --seed 1
 
-Draws the same faults from a seed on every machine, for each room alone, and plays the tests of that
-room on a copy of the repository: first those that come to the fault's line, then all that start no
-processes, then those that do. Prints each survivor as `FILE:LINE  what was changed`, and a score
-for each room. Owns the kinds of faults, and which tests are a room's.
+Draws the same faults from a seed on every machine, for each room alone, and plays tests on a copy
+of the repository. First all are played without a fault, to see which of them come to which line;
+then for each fault those that come to its line, and of tests that start processes the whole file,
+as these may share one. Prints each survivor as `FILE:LINE  what was changed`, and a score for each
+room. Owns the kinds of faults, and which tests can notice one.
 """
 
 from __future__ import annotations
@@ -32,21 +33,22 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
 SOURCE = Path("src", "lastword")
+ROOMS = (
+    *("core/link", "core/failure", "core/restart", "gateway/holder", "gateway/log"),
+    *("gateway/viewing", "sidecar", "inprocess", "record"),
+)
+WITHOUT_PROCESSES, WITH_PROCESSES = ("tests/unit", "tests/contract"), ("tests/process",)
+WORKERS = 6
 LIMIT_SECONDS = 900
 """A fault that makes the tests hang is noticed, too."""
 
-ROOMS: dict[str, tuple[str, str]] = {
-    "core/link": ("unit/link unit/restart unit/inprocess contract", "process/sidecar"),
-    "core/failure": ("unit/failure unit/link contract", "process/sidecar"),
-    "core/restart": ("unit/restart contract", "process/sidecar"),
-    "gateway/holder": ("unit/gateway", "process/gateway"),
-    "gateway/log": ("unit/gateway", "process/gateway"),
-    "gateway/viewing": ("unit/gateway", "process/gateway"),
-    "sidecar": ("unit/sidecar", "process/sidecar"),
-    "inprocess": ("unit/inprocess", "process/inprocess"),
-    "record": ("unit/record unit/cli", "process/record process/cli"),
-}
-"""By room: the folders of its tests without processes, and of those with them."""
+MEASURED = """[run]
+source = lastword
+data_file = {folder}/.coverage
+parallel = true
+context = ${{PYTEST_CURRENT_TEST}}
+"""
+"""What each process notes, a test's own among them: the lines that it came to for a test."""
 
 _OPPOSED: tuple[tuple[type[ast.cmpop], type[ast.cmpop]], ...] = (
     *((ast.Lt, ast.LtE), (ast.Gt, ast.GtE), (ast.Eq, ast.NotEq)),
@@ -63,10 +65,11 @@ ARITHMETIC: dict[type[ast.operator], type[ast.operator]] = {
 
 @dataclass(frozen=True)
 class Mutant:
-    """One fault: where it is, what it changes, and the file with it."""
+    """One fault: where it is, where its statement begins, what it changes, and the file with it."""
 
     file: Path
     line: int
+    begins: int
     change: str
     text: str
 
@@ -112,11 +115,14 @@ def functions(tree: ast.Module) -> Iterator[ast.AST]:
                 todo.append(child)
 
 
-def sites(tree: ast.Module) -> list[tuple[ast.AST, str, int | None]]:
-    """Return the places for a fault: the parent, the field, and the place in its list."""
-    found: list[tuple[ast.AST, str, int | None]] = []
+def sites(tree: ast.Module) -> list[tuple[ast.AST, str, int | None, int]]:
+    """Return the places for a fault: the parent, the field, the place in its list, the line.
 
-    def walk(node: ast.AST) -> None:
+    The line is that where the innermost statement begins.
+    """
+    found: list[tuple[ast.AST, str, int | None, int]] = []
+
+    def walk(node: ast.AST, begins: int) -> None:
         for name, value in ast.iter_fields(node):
             if name in {"decorator_list", "annotation", "returns", "args"} and not isinstance(
                 node, ast.Call
@@ -124,12 +130,13 @@ def sites(tree: ast.Module) -> list[tuple[ast.AST, str, int | None]]:
                 continue  # types, and how a function is called
             for place, child in enumerate(value if isinstance(value, list) else [value]):
                 if isinstance(child, ast.AST):
+                    line = child.lineno if isinstance(child, ast.stmt) else begins
                     if any(changes(child)):
-                        found.append((node, name, place if isinstance(value, list) else None))
-                    walk(child)
+                        found.append((node, name, place if isinstance(value, list) else None, line))
+                    walk(child, line)
 
     for function in functions(tree):
-        walk(function)
+        walk(function, 0)
     return found
 
 
@@ -146,7 +153,7 @@ def drawn(room: str, number: int, seed: int) -> list[Mutant]:
 def mutant(file: Path, place: int) -> Mutant:
     """Return a file with the fault at one of its places."""
     tree = ast.parse(file.read_text(encoding="utf-8"))
-    parent, name, index = sites(tree)[place]
+    parent, name, index, begins = sites(tree)[place]
     value = getattr(parent, name)
     node = value if index is None else value[index]
     kind, other = next(changes(node))
@@ -157,7 +164,8 @@ def mutant(file: Path, place: int) -> Mutant:
     line: int = getattr(node, "lineno", 0)
     before, after = (ast.unparse(ast.fix_missing_locations(one))[:60] for one in (node, other))
     told = f"{kind}: {before.splitlines()[0]} -> {after.splitlines()[0]}"
-    return Mutant(file.relative_to(ROOT), line, told, ast.unparse(ast.fix_missing_locations(tree)))
+    text = ast.unparse(ast.fix_missing_locations(tree))
+    return Mutant(file.relative_to(ROOT), line, begins, told, text)
 
 
 def play(copied: Path, tests: Iterable[str], *options: str) -> bool:
@@ -183,55 +191,57 @@ def play(copied: Path, tests: Iterable[str], *options: str) -> bool:
             process.wait()
 
 
-def folders(names: str) -> list[str]:
-    return [f"tests/{name}" for name in names.split()]
+def measure(copied: Path) -> CoverageData:
+    """Play all tests; return which of them came to which line.
 
-
-def tests_of(copied: Path, one: Mutant) -> list[str]:
-    """Return the tests that came to the line of a fault, or to the last one before it."""
+    Raises:
+        RuntimeError: They fail without a fault.
+    """
+    config = copied / "measured.ini"
+    config.write_text(MEASURED.format(folder=copied), encoding="utf-8")
+    options = ["--cov=lastword", f"--cov-config={config}", "--cov-context=test"]
+    options += ["--cov-report=", "--cov-fail-under=0", "-p", "tests.kit.measured"]
+    for tests, workers in ((WITHOUT_PROCESSES, 2), (WITH_PROCESSES, WORKERS)):
+        if not play(copied, tests, f"-n{workers}", "--cov-append", *options):
+            raise RuntimeError("the tests fail without a fault")
     data = CoverageData(str(copied / ".coverage"))
     data.read()
-    by_line = {
-        line: {name.partition("|")[0] for name in names if name}
-        for line, names in data.contexts_by_lineno(str(copied / one.file)).items()
-        if line <= one.line
+    return data
+
+
+def tests_of(copied: Path, one: Mutant, data: CoverageData) -> tuple[list[str], list[str]]:
+    """Return the tests that came to a fault, and the files of those that start processes."""
+    names = {
+        context.partition("|")[0].partition(" (")[0]
+        for line, contexts in data.contexts_by_lineno(str(copied / one.file)).items()
+        if one.begins <= line <= one.line
+        for context in contexts
+        if context
     }
-    return sorted(by_line[max(by_line)]) if by_line else []
+    files = {name.partition("::")[0] for name in names if name.startswith(WITH_PROCESSES)}
+    return sorted(name for name in names if not name.startswith(WITH_PROCESSES)), sorted(files)
 
 
-def notices(room: str, one: Mutant, copied: Path, workers: int) -> int | None:
+def notices(one: Mutant, copied: Path, data: CoverageData) -> int | None:
     """Return which tests notice a fault: 0 for those without processes, 1 with, `None` neither."""
     file = copied / one.file
     original = file.read_text(encoding="utf-8")
     file.write_text(one.text, encoding="utf-8")
     try:
-        if (near := tests_of(copied, one)) and not play(copied, near):
-            return 0
-        for kind, names in enumerate(ROOMS[room]):
-            if not play(copied, folders(names), f"-n{workers}"):
+        for kind, tests in enumerate(tests_of(copied, one, data)):
+            workers = min(WORKERS, len(tests)) if kind else int(len(tests) > 200) * 2
+            if tests and not play(copied, tests, f"-n{workers}"):
                 return kind
         return None
     finally:
         file.write_text(original, encoding="utf-8")
 
 
-def score(room: str, mutants: list[Mutant], copied: Path, workers: int) -> str:
-    """Play a room's mutants; return its line of the result.
-
-    Raises:
-        RuntimeError: The room's tests fail without a fault.
-    """
-    without, with_processes = map(folders, ROOMS[room])
-    module = f"lastword.{room.replace('/', '.')}"
-    measured = (f"--cov={module}", "--cov-context=test", "--cov-report=", "--cov-fail-under=0")
-    if not (
-        play(copied, without, f"-n{workers}", *measured)
-        and play(copied, with_processes, f"-n{workers}")
-    ):
-        raise RuntimeError(f"{room}: its tests fail without a fault")
+def score(room: str, mutants: list[Mutant], copied: Path, data: CoverageData) -> str:
+    """Play a room's mutants; return its line of the result."""
     by = Counter[int | None]()
     for one in mutants:
-        by[kind := notices(room, one, copied, workers)] += 1
+        by[kind := notices(one, copied, data)] += 1
         if kind is None:
             print(f"{one.file}:{one.line}  {one.change}", flush=True)
     noticed = f"{100 * (by[0] + by[1]) / len(mutants):.1f} % of {len(mutants)}"
@@ -241,10 +251,9 @@ def score(room: str, mutants: list[Mutant], copied: Path, workers: int) -> str:
 def main(arguments: list[str] | None = None) -> int:
     """Print the survivors and the scores; the status is 1 where the tests fail by themselves."""
     parser = argparse.ArgumentParser(prog="python -m tests.long.mutate", description=__doc__)
-    parser.add_argument("--rooms", nargs="+", choices=ROOMS, default=list(ROOMS))
+    parser.add_argument("--rooms", nargs="+", default=ROOMS, help="folders of src/lastword")
     parser.add_argument("--mutants", type=int, default=40, help="of each room")
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--list", action="store_true", help="print the mutants and play nothing")
     given = parser.parse_args(arguments)
     drawn_by_room = {room: drawn(room, given.mutants, given.seed) for room in given.rooms}
@@ -261,8 +270,9 @@ def main(arguments: list[str] | None = None) -> int:
             target.parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(ROOT / name, target, follow_symlinks=False)
         try:
+            data = measure(Path(folder))
             for room, mutants in drawn_by_room.items():
-                print(score(room, mutants, Path(folder), given.workers), flush=True)
+                print(score(room, mutants, Path(folder), data), flush=True)
         except RuntimeError as error:
             print(error)
             return 1
