@@ -39,7 +39,7 @@ ROOMS = (
 )
 WITHOUT_PROCESSES, WITH_PROCESSES = ("tests/unit", "tests/contract"), ("tests/process",)
 WORKERS = 6
-LIMIT_SECONDS = 900
+LIMIT_SECONDS = 1800
 """A fault that makes the tests hang is noticed, too."""
 
 MEASURED = """[run]
@@ -202,8 +202,10 @@ def measure(copied: Path) -> CoverageData:
     options = ["--cov=lastword", f"--cov-config={config}", "--cov-context=test"]
     options += ["--cov-report=", "--cov-fail-under=0", "-p", "tests.kit.measured"]
     for tests, workers in ((WITHOUT_PROCESSES, 2), (WITH_PROCESSES, WORKERS)):
-        if not play(copied, tests, f"-n{workers}", "--cov-append", *options):
+        if not play(copied, tests, f"-n{workers}"):
             raise RuntimeError("the tests fail without a fault")
+        # Some do not bear to be measured: of a process that they count the descriptors, say.
+        play(copied, tests, f"-n{workers}", "--maxfail=0", "--cov-append", *options)
     data = CoverageData(str(copied / ".coverage"))
     data.read()
     return data

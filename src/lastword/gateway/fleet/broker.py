@@ -85,7 +85,7 @@ class _Connection(Client):
         await super()._process_info(info, initial_connection)
 
     async def _close(self, status: int, do_cbs: bool = True) -> None:  # noqa: FBT001, FBT002 - as inherited
-        """Close it without waiting for a server that reads no more, and end what waits for it."""
+        """Close it, whether the server still reads or not, and end what waits for it."""
         self.lost.set()
         for waiting in self._resp_map.values():
             if not waiting.done():
@@ -93,7 +93,7 @@ class _Connection(Client):
         try:
             async with asyncio.timeout(CLOSE_SECONDS):
                 await super()._close(status, do_cbs)
-        except TimeoutError:
+        except OSError:  # a timeout, or the connection is already broken
             writer = getattr(self._transport, "_io_writer", None)
             if writer is not None:
                 writer.transport.abort()

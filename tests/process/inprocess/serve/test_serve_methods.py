@@ -102,6 +102,7 @@ def test_a_clients_error_answer_is_raised_as_an_exception(served: DoorClient) ->
         served.send(id=asked["id"], error=error)
         served.answer(prompt)
         assert served.texts[-1] == json.dumps(told)
+    assert "$/cancel_request" not in {frame.get("method") for frame in served.frames}
 
 
 def test_handlers_receive_the_clients_capabilities_and_info(served: DoorClient) -> None:
