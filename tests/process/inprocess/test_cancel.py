@@ -50,6 +50,7 @@ def test_a_single_request_is_cancelled_by_its_id(client: DoorClient) -> None:
     client.expect_text("waiting")
     client.send(method="$/cancel_request", params={"requestId": prompt})
     assert client.answer(prompt)["result"] == CANCELLED
+    assert "did not stop" not in client.said
     client.go_on()
     assert client.answer(waiting)["result"] == {"echo": {}}
 
