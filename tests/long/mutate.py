@@ -47,6 +47,7 @@ source = lastword
 data_file = {folder}/.coverage
 parallel = true
 context = ${{PYTEST_CURRENT_TEST}}
+patch = execv
 """
 """What each process notes, a test's own among them: the lines that it came to for a test."""
 
