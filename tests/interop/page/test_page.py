@@ -228,6 +228,9 @@ def test_the_page_waits_for_a_killed_gateway_then_gives_up_with_advice(
     twice = "refused the token twice"
     until(twice, lambda: tab.do("forward", 12_000) or twice in tab.do("evaluate", shown))
     tab.see("The gateway refused the token twice. Log in again.", "lastword gateway token --link")
+    tab.do("evaluate", "() => { location.hash = '#/session/another'; }")
+    tab.see("You are logged out")
+    assert tab.do("count", "#prompt") == 0
     assert tab.do("reload") == 401
     tab.see("This gateway does not let you in")
     assert tab.do("axe") == []

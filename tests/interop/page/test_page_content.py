@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 LOADED = "() => performance.getEntriesByType('resource').map((one) => new URL(one.name).pathname)"
 LIBRARY = "/page/markdown-it.js"
 TEXT = """\
-# What I found
+# What I found in `parser.py`
 
 The parser **drops** the last line when a file has no `\\n` at its end, see
 [the notes](https://example.com/notes) and `read_line()`.
@@ -152,6 +152,8 @@ def test_words_code_a_diff_a_plan_and_a_picture_are_shown_in_their_forms(
         assert tab.do("evaluate", link) == [
             *("https://example.com/notes", "noopener noreferrer", "_blank"),
         ]
+        display = "() => getComputedStyle(document.querySelector('.rich p.heading')).display"
+        assert tab.do("evaluate", display) == "block"  # its parts stay together
         assert 'return self.rest or b""' in tab.do("text", ".rich .code .text")
         assert "python" in tab.do("text", ".rich .code .label")
         shown = tab.do("text", ".transcript")

@@ -112,6 +112,20 @@ def test_a_lagging_window_says_so_while_it_lags(
         slow.shot("lagging")
 
 
+def test_an_agent_that_asks_for_a_login_opens_no_session_and_the_page_says_where_to_log_in(
+    browser: Browser, tmp_path: Path, serve: Serve
+) -> None:
+    gateway = serve(tmp_path, CHOOSING)
+    (gateway.root / "private").mkdir()
+    tab = browser.tab()
+    with tab.without_errors():
+        tab.log_in(gateway)
+        tab.do("click", "New session")
+        tab.do("fill", "Working folder", str(gateway.root / "private"))
+        tab.do("press", "Enter")
+        tab.see("The agent asks for a login (Authentication required).", "on the gateway's machine")
+
+
 def test_mode_commands_and_context_are_shown_and_can_be_used(
     browser: Browser, tmp_path: Path, serve: Serve
 ) -> None:
@@ -135,19 +149,32 @@ def test_mode_commands_and_context_are_shown_and_can_be_used(
             each.do("until", f"() => ({mode})() === 'Write code'")
         tab.do("select", "Mode", "Ask first")
         holds_for_all(tab, "in-force")
+        tab.do("size", 320, 640)
+        right = "() => [...document.querySelectorAll('#mode, #prompt')].map((each) =>"
+        right += " each.getBoundingClientRect().right)"
+        mode_ends, prompt_ends = tab.do("evaluate", right)
+        assert mode_ends <= prompt_ends
+        tab.do("size", 1000, 760)
         tab.do("evaluate", "() => document.querySelector('.composer summary').click()")
         tab.see("/plan", "Run the tests", "/<b>")
         holds_for_all(tab, "commands")
         tab.do("fill", "Prompt", "/te")
         left = "() => document.querySelectorAll('.composer li:not([hidden])').length"
         tab.do("until", f"() => ({left})() === 1")
+        tab.do("fill", "Prompt", "")
+        tab.do("wait", ".composer details:not([open])")
+        tab.do("fill", "Prompt", "/tes")
+        tab.do("press", "Enter")
+        tab.see("Heard /tes")
+        tab.do("wait", ".composer details:not([open])")
+        tab.do("fill", "Prompt", "/te")
         tab.do("click", "/test")
         tab.do("type", "now")
         tab.do("press", "Enter")
-        tab.see("Heard /test now", "Context: 50 %")
+        tab.see("Heard /test now", "Context: 75 %")
         tab.do("reload")
         tab.do("wait", "button[type=submit]:enabled")
-        tab.see("Context: 50 %")
+        tab.see("Context: 75 %")
         assert tab.do("evaluate", mode) == "Ask first"
         tab.do("wait", ".composer details:not([hidden])")
 

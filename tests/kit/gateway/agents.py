@@ -1,7 +1,7 @@
 """Agents behind a gateway: `python -m tests.kit.gateway.agents NAME WORD…` is one of them.
 
 `choosing` has modes, commands and a context that fills: it tells its commands with each prompt, and
-takes every mode but `locked`.
+takes every mode but `locked`. A session in a folder `private` needs a login.
 
 `counting FILE` writes each prompt that it is sent to the file. A prompt's text is `COUNT
 MILLISECONDS [ask] [pad=BYTES] [as=NAME]`: so many chunks, so long apart and of so many bytes beside
@@ -89,7 +89,7 @@ class GatewayAgent(PlainAgent):
 
 
 class Choosing(GatewayAgent):
-    modes = ("ask", "Ask first"), ("code", "Write code"), ("locked", "Locked")
+    modes = ("ask", "Ask first"), ("code", "Write code"), ("locked", "Locked"), ("long", "M" * 40)
     commands = ("plan", "Make a plan"), ("test", "Run the tests"), ("<b>", "Markup is text")
 
     def __init__(self) -> None:
@@ -98,7 +98,11 @@ class Choosing(GatewayAgent):
         self.requests["session/set_mode"] = self.set_mode
         self.turns = 0
 
-    def new_session(self, request_id: object, _params: Json) -> None:
+    def new_session(self, request_id: object, params: Json) -> None:
+        if params["cwd"].endswith("private"):
+            error = {"code": -32000, "message": "Authentication required"}
+            self.wire.frame(id=request_id, error=error)
+            return
         known = [{"id": name, "name": about} for name, about in self.modes]
         modes = {"currentModeId": "ask", "availableModes": known}
         self.wire.frame(id=request_id, result={"sessionId": "chooses-1", "modes": modes})

@@ -14,6 +14,7 @@ export class InForce {
   /** @type {any[]} */
   #commands = [];
   #usage = "";
+  #isCommand = false;
 
   /**
    * @param {HTMLTextAreaElement} box
@@ -27,7 +28,7 @@ export class InForce {
     this.about = h("span", { class: "buttons" }, this.label, this.usage);
     this.list = h("ul", { class: "sessions" });
     this.commands = h("details", { hidden: true }, h("summary", {}, "Commands"), this.list);
-    box.addEventListener("input", () => this.#match());
+    box.addEventListener("input", () => this.match());
   }
 
   /** @param {any} modes as opening or loading the session tells them */
@@ -80,6 +81,7 @@ export class InForce {
       ...this.#commands.map((one) => {
         const put = () => {
           this.box.value = `/${one.name} `;
+          this.match();
           this.commands.open = false;
           this.box.focus();
         };
@@ -87,17 +89,18 @@ export class InForce {
       }),
     );
     for (const each of this.list.querySelectorAll("button")) each.append(line(each.dataset["name"], 60));
-    this.#match();
+    this.match();
   }
 
-  /** What a prompt that begins with a slash may go on with. */
-  #match() {
+  /** What a prompt that begins with a slash may go on with; shown until it goes on otherwise. */
+  match() {
     const begun = this.box.value;
     const isCommand = /^\/\S*$/.test(begun);
     for (const each of this.list.querySelectorAll("li")) {
       const name = each.querySelector("button")?.dataset["name"] ?? "";
       each.hidden = isCommand && !name.startsWith(begun);
     }
-    if (isCommand || /^\//.test(begun)) this.commands.open = isCommand;
+    if (isCommand !== this.#isCommand) this.commands.open = isCommand;
+    this.#isCommand = isCommand;
   }
 }

@@ -166,7 +166,8 @@ class SessionPage {
     } catch (error) {
       const status = /** @type {any} */ (error).status;
       if (status !== 0 && status !== 404) {
-        this.element.append(problem(error, () => location.reload()));
+        this.transcript.element.replaceWith(problem(error, () => location.reload()));
+        this.element.lastElementChild?.remove();
         return;
       }
     }
@@ -184,7 +185,7 @@ class SessionPage {
     add(this.about, line(agent, 80), agent && session.cwd ? " in " : "", line(session.cwd ?? "", 200));
     if (session.node) add(this.about, " on ", line(session.node, 63));
     this.form.hidden = !this.#controls;
-    if (!this.#controls) add(this.about, " You watch this session.");
+    if (!this.#controls) add(this.about, this.about.textContent && " · ", "You watch this session.");
     return session;
   }
 
@@ -339,6 +340,7 @@ class SessionPage {
     const text = this.box.value.trim();
     if (!text || this.send.disabled) return;
     this.box.value = "";
+    this.inForce.match();
     this.#say(text);
   }
 

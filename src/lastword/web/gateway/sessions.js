@@ -8,6 +8,7 @@ import { add, button, h, line, plural, when } from "./dom.js";
 import { TITLES } from "./session_events.js";
 
 const EVERY_MS = 5000;
+const AUTH_REQUIRED = -32000;
 
 /** @type {Record<string, [string, "running" | "ok" | "failed" | "gone" | "waits" | "warning"]>} */
 const STATES = {
@@ -176,11 +177,20 @@ function open(path, cwd) {
     socket.onmessage = (message) => {
       const frame = JSON.parse(String(message.data));
       if (frame.method) return;
-      if (frame.error) reject(new Error(String(frame.error.message)));
+      if (frame.error) reject(new Error(refusal(frame.error)));
       else if (frame.id === "initialize") return send("session/new", { cwd, mcpServers: [] });
       else resolve(String(frame.result.sessionId));
       socket.close(1000);
     };
     socket.onclose = () => reject(new Error("The gateway cannot be reached. Check that it is running."));
   });
+}
+
+/**
+ * Why there is no session. A login is the agent's own, which this page cannot do.
+ * @param {any} error
+ */
+function refusal({ code, message }) {
+  if (code !== AUTH_REQUIRED) return String(message);
+  return `The agent asks for a login (${message}). Log in to it on the gateway's machine, then try again.`;
 }

@@ -42,16 +42,15 @@ export async function request(path, unreachable, init = {}) {
  * @param {unknown} error
  * @param {() => void} retry
  * @param {string} [title]
- * @param {Node | string} [help]
+ * @param {Node} [help] what is shown instead of the error's own message
  */
-export function problemCard(error, retry, title = "Something went wrong", help = "") {
+export function problemCard(error, retry, title = "Something went wrong", help) {
   const message = error instanceof RequestError ? error.message : "This page has a bug. Reload it, and report the bug.";
   return h(
     "section",
     { class: "card failure", "aria-label": "Problem" },
     h("h2", {}, title),
-    h("p", {}, message),
-    help,
+    help ?? h("p", {}, message),
     h("p", { class: "buttons" }, button("Try again", retry)),
   );
 }
