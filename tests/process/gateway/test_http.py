@@ -115,6 +115,7 @@ def test_a_bad_request_gets_the_status_that_the_transport_defines(caller: Caller
     assert caller.post(prompt).status == 400  # no connection is named
     assert caller.post(prompt, "none").status == 404
     assert caller.ask("POST", b"{}", {"Content-Type": "text/plain"}).status == 415
+    assert caller.ask("POST", b"{", {"Content-Type": "Application/JSON"}).status == 400
     batch = caller.post([prompt])
     assert batch.status == 400
     assert json.loads(batch.read())["error"]["code"] == -32600

@@ -118,6 +118,12 @@ def accepts(request: Request, *types: str) -> str:
     raise ProblemError(406, "not_acceptable", message)
 
 
+def is_json(request: Request) -> bool:
+    """Return whether the body of a request says that it is JSON."""
+    kind: str = request.headers.get("content-type", "")
+    return kind.partition(";")[0].strip().lower() == JSON_TYPE
+
+
 async def body_of(request: Request, limit_bytes: int) -> bytes:
     """Return the body of a request; of a longer one, a part that is over the limit, too."""
     body = bytearray()

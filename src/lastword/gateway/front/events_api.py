@@ -229,7 +229,7 @@ class EventsApi:
         if wait:
             message = f"Too many reports came from here. Send the next in {wait} seconds."
             raise ProblemError(429, "too_many", message, {"retry-after": str(wait)})
-        if request.headers.get("content-type", "").partition(";")[0].strip() != JSON_TYPE:
+        if not requests.is_json(request):
             raise ProblemError(415, "bad_request", f"Post {JSON_TYPE}.")
         event = read_report(await requests.body_of(request, MAX_BODY_BYTES))
         if event.session_id is not UNSET and grant.session not in {"", event.session_id}:

@@ -18,7 +18,7 @@ from starlette.responses import JSONResponse, Response
 
 from lastword.core.protocol import acp, jsonrpc
 from lastword.gateway import wire
-from lastword.gateway.api.requests import body_of, problem
+from lastword.gateway.api.requests import body_of, is_json, problem
 from lastword.gateway.front.doorkeeper import peer_of, too_many
 from lastword.gateway.front.protocols import EVENTS_TYPE, EventResponse
 from lastword.gateway.front.tokens import Shares, Slots
@@ -91,7 +91,7 @@ class HttpTransport:
             await connection.close(code, reason)
 
     async def _post(self, request: Request, grant: Grant) -> Response:
-        if request.headers.get("content-type", "").partition(";")[0].strip() != JSON_TYPE:
+        if not is_json(request):
             return problem(415, "bad_request", f"Post {JSON_TYPE}.")
         line = await body_of(request, self._limit)
         if len(line) > self._limit:
@@ -190,7 +190,7 @@ class HttpTransport:
         return connection
 
     async def _stream(self, request: Request, connection: ViewerStreams, grant: Grant) -> Response:
-        if EVENTS_TYPE not in request.headers.get("accept", ""):
+        if EVENTS_TYPE not in request.headers.get("accept", "").lower():
             return problem(406, "not_acceptable", f"Accept {EVENTS_TYPE}.")
         session_id, last = request.headers.get(SESSION, ""), request.headers.get(LAST_EVENT)
         stream = connection.stream(session_id)

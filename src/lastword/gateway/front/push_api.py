@@ -55,7 +55,7 @@ class PushApi:
         """`POST /v1/push`."""
         requests.accepts(request, JSON_TYPE)
         _check_role(grant)
-        if request.headers.get("content-type", "").partition(";")[0].strip() != JSON_TYPE:
+        if not requests.is_json(request):
             raise ProblemError(415, "bad_request", f"Post {JSON_TYPE}.")
         browser = read_subscription(await requests.body_of(request, MAX_BODY_BYTES))
         by_guest = not grant.is_owners
