@@ -168,6 +168,10 @@ def test_mode_commands_and_context_are_shown_and_can_be_used(
         tab.see("Heard /tes")
         tab.do("wait", ".composer details:not([open])")
         tab.do("fill", "Prompt", "/te")
+        tab.do("click", "Log", "link")
+        tab.do("click", "Conversation", "link")  # what was typed is still there
+        tab.do("wait", "button[type=submit]:enabled")
+        assert tab.do("evaluate", "() => document.querySelector('#prompt').value") == "/te"
         tab.do("click", "/test")
         tab.do("type", "now")
         tab.do("press", "Enter")

@@ -43,6 +43,9 @@ const ENDS = {
   superseded: "Open elsewhere",
 };
 
+/** What was typed into a session's prompt box and not sent, while another view is open. @type {Map<string, string>} */
+const drafts = new Map();
+
 /** @param {string} name */
 const sentence = (name) => {
   const word = TRANSPORT_WORDS.find((each) => each.word === name);
@@ -111,6 +114,7 @@ class SessionPage {
     this.turn = h("p", { role: "status", class: "turn" }, "Loading the conversation…");
     this.questions = h("div");
     this.box = h("textarea", { id: "prompt", rows: 2, "aria-describedby": "prompt-hint", autocomplete: "off" });
+    this.box.value = drafts.get(id) ?? "";
     this.inForce = new InForce(this.box, (mode) => this.#choose(mode));
     this.send = h("button", { type: "submit", class: "first", disabled: true }, "Send");
     this.stop = button("Stop", () => this.#cancel(), { hidden: true });
@@ -155,6 +159,7 @@ class SessionPage {
   }
 
   close() {
+    drafts.set(this.id, this.box.value);
     this.link.close();
     this.transcript.close();
     clearInterval(this.#timer);
