@@ -139,7 +139,8 @@ def show_summary(
             "Each FAIL says how to fix it. `lastword check --only NAME -- CMD` repeats one check; "
             "its name is in parentheses below it."
         )
-    if counts[CheckVerdict.UNREACHED]:
+    starts = not any(c.name == INITIALIZE and f.verdict is CheckVerdict.FAIL for c, f in rows)
+    if counts[CheckVerdict.UNREACHED] and starts:
         page.line(
             "Most checks that were not reached (n/r) need a model that fails on demand, or a "
             "login: see --preset, --provider-env and --keep-home in `lastword check --help`."
@@ -373,6 +374,7 @@ def _rounded(seconds: float) -> str:
     return f"{math.ceil(seconds / 60)} min"
 
 
+INITIALIZE = "initialize"
 OPENS = "opens-session"
 """The check without which no turn can be checked."""
 

@@ -446,11 +446,14 @@ class Peer(Piped):
             self._pieces, self._length = [part], len(part)
         if not data and self._length:
             self._receive_line(b"".join(self._pieces))
+            self._pieces, self._length = [], 0
 
     def _receive_line(self, line: bytes) -> None:
         if not line.strip():
             return  # clients ignore blank lines
-        frame, problem = read(line)
+        frame, problem = None, f"it is longer than {self.max_line_bytes >> 20} MiB"
+        if len(line) < self.max_line_bytes:
+            frame, problem = read(line)
         # A line that is not a message is only evidence.
         raw = line if frame is not None else line[:EVIDENCE_BYTES]
         self._note(raw, frame, problem, sent=False)

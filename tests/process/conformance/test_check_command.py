@@ -19,6 +19,7 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from lastword.kit.check.checks import CHECKS
+from lastword.kit.peer import Peer
 from tests.kit.agents import MISBEHAVING_AGENT
 from tests.kit.command import command
 from tests.kit.gateway.serving import until
@@ -145,6 +146,15 @@ def test_an_agent_that_writes_one_endless_line_fills_no_memory() -> None:
     assert done.returncode == 1
     assert not re.sub(r"(?m)^.* \.\.\.\n", "", done.stderr)
     assert "1 failed" in done.stdout
+
+
+def test_a_line_that_was_cut_is_called_too_long_and_not_kept() -> None:
+    script = "print('{\"a\": \"' + 'a' * (64 << 20) + '\"}')"
+    with Peer([sys.executable, "-c", script]) as peer:
+        line = peer.find(lambda event: not event.sent, FUSE_SECONDS)
+    assert line is not None
+    assert line.problem == "it is longer than 64 MiB"
+    assert len(line.raw) < 1 << 20
 
 
 def test_an_interrupted_run_leaves_no_agent(tmp_path: Path) -> None:

@@ -8,17 +8,21 @@ import re
 
 import pytest
 
-from lastword.cli.check import _rounded
+from lastword.cli.check import _rounded, new_page, show_summary
 from lastword.kit.check import run
 from lastword.kit.check.checks import CHECKS, CheckVerdict, Finding
 from lastword.kit.check.checks.model import JUDGES
+from lastword.kit.check.hooks import Hooks
+from lastword.kit.check.probes import Played
+from lastword.kit.check.stage import Transcript, WaitLimits
 from tests.kit.command import command
 from tests.kit.places import ROOT
 from tests.kit.rows import every
 
 REFUSED = (
     ([], "an agent is missing: lastword check -- CMD"),
-    (["--", "no-such-agent"], "no-such-agent: not found"),
+    (["--", "no-such-agent"], "no-such-agent: not found; is the agent installed"),
+    (["--", "/dev/null"], "/dev/null: not an executable file"),
     (["--only", "AGT-999", "--", "cat"], "there is no check 'AGT-999'"),
     (["--preset", "foo", "--", "cat"], "--preset cannot be 'foo': it takes one of opencode"),
     (["--provider-env", "FOO", "--", "cat"], "--provider-env FOO={openai}"),
@@ -47,6 +51,29 @@ def test_the_list_is_available_as_text_and_json() -> None:
     assert max(map(len, done.stdout.splitlines())) <= 80
     listed = json.loads(command("check", "--list", "--json").stdout)
     assert {row["name"] for row in listed["checks"]} == set(CHECKS)
+
+
+def test_an_agent_that_answers_nothing_is_soon_waited_for_less_and_no_model_is_advised(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    waits = []
+
+    def play(
+        name: str, _command: object, _hooks: object, limits: WaitLimits, **_: object
+    ) -> Played:
+        waits.append(limits.answer_seconds)
+        return Played(Transcript(name, notes={"initialized": None}), unreached="no answer")
+
+    monkeypatch.setattr(run, "play", play)
+    settings = run.CheckSettings(("agent",), Hooks(), WaitLimits(30.0), plays=1)
+    rows = list(run.findings(settings, run.chosen(())))
+    assert waits[: run.MUTE_ACTS] == [30.0] * run.MUTE_ACTS
+    assert set(waits[2 * run.MUTE_ACTS :]) == {3.0}
+    page = new_page()
+    show_summary(page, rows, 1.0, {})
+    shown = page.drain()
+    assert "failed" in shown
+    assert "need a model" not in shown
 
 
 def test_every_check_has_a_requirement_and_every_agent_requirement_a_check() -> None:

@@ -183,10 +183,14 @@ def find(command: Sequence[str]) -> None:
     """
     if not command:
         raise HookError("an agent is missing: lastword check -- CMD")
-    if shutil.which(command[0]) is None:
-        raise HookError(
-            f"{command[0]}: not found, or not executable; is the agent installed, and on the PATH?"
-        )
+    name = command[0]
+    if shutil.which(name) is not None:
+        return
+    if os.path.dirname(name) and os.path.exists(name):
+        raise HookError(f"{name}: not an executable file")
+    raise HookError(
+        f"{name or 'an empty name'}: not found; is the agent installed, and on the PATH?"
+    )
 
 
 __all__ = ["API_KEY", "PROMPT", "WORDS", "HookError", "Hooks", "find", "is_in_front"]

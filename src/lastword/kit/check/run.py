@@ -54,6 +54,9 @@ PLAYS = 5
 REPLAYED_SECONDS = 20.0
 """Longer acts are played only once, since a race does not last that long."""
 
+MUTE_ACTS = 4
+"""After so many acts in a row without an answer to `initialize`, others wait a tenth as long."""
+
 FEW_ACTS = 2
 """A check of more acts than this judges each separately."""
 
@@ -116,6 +119,7 @@ class CheckRun:
         self._pools = {waits: ThreadPoolExecutor(places) for waits, places in PLACES.items()}
         self._peers: list[StrictClient] = []
         self._given_up = False
+        self._mute = 0
         self._slots = {waits: Semaphore(places) for waits, places in PLACES.items()}
         self._seconds: dict[str, float] = {}
         self._replays: dict[str, list[Played]] = {}
@@ -223,7 +227,13 @@ class CheckRun:
             since = time.monotonic()
             self._playing.append(name)
             self._at(tuple(self._playing), self.seconds_left)
-            played = play(name, own.command, own.hooks, own.limits, started=self._started)
+            limits = own.limits
+            if self._mute >= MUTE_ACTS:
+                limits = replace(limits, answer_seconds=limits.answer_seconds / 10)
+            played = play(name, own.command, own.hooks, limits, started=self._started)
+            if "initialized" in played.transcript.notes:
+                is_mute = played.transcript.notes["initialized"] is None
+                self._mute = self._mute + 1 if is_mute else 0
             self._playing.remove(name)
             self._seconds.setdefault(name, time.monotonic() - since)
         return played
