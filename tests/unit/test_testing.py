@@ -384,6 +384,12 @@ def test_a_turn_that_does_not_end_stops_the_test_at_its_fuse() -> None:
 
 
 def test_a_misuse_is_refused_in_a_sentence() -> None:
+    class Closed(SdkAgent):
+        async def new_session(self, **_: object) -> Any:
+            return None
+
+    with pytest.raises(MisuseError, match="session/new has no sessionId"):
+        taken(Closed(greet))
     with pytest.raises(MisuseError, match='"allow", "reject", "cancel"'):
         taken(SdkAgent(greet), answer_permission="yes")
     with pytest.raises(MisuseError, match=r"it has no `prompt`.*not object"):

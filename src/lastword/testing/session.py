@@ -474,6 +474,8 @@ async def open_session(  # noqa: PLR0913 - six options is our own limit
                 params = {"cwd": os.getcwd(), "mcpServers": []}
                 answer = await client.request("session/new", params)
                 raise_for_error(answer)
+                if not isinstance(answer["result"], dict) or "sessionId" not in answer["result"]:
+                    raise MisuseError("the agent's answer to session/new has no sessionId")
                 opened = {"initialized": initialized["result"], **answer["result"]}
             yield AgentSession(client, collector.entries, fuse_seconds, opened)
 
