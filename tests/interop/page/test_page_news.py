@@ -112,6 +112,23 @@ def test_a_lagging_window_says_so_while_it_lags(
         slow.shot("lagging")
 
 
+def test_another_clients_prompt_is_tried_again_with_its_files(
+    browser: Browser, tmp_path: Path, serve: Serve
+) -> None:
+    gateway = serve(tmp_path, CHOOSING)
+    link = {"type": "resource_link", "name": "a.py", "uri": "file:///a.py"}
+    with ViewerClient(gateway, capabilities=TYPED) as editor:
+        session = editor.new(gateway.root)
+        prompt = [{"type": "text", "text": "limited"}, link]
+        editor.failure("session/prompt", {"sessionId": session, "prompt": prompt})
+    tab = browser.tab()
+    with tab.without_errors():
+        tab.session(gateway, session)
+        tab.see("Rate limited")
+        tab.do("click", "Try again")
+        tab.see("Heard limited file:///a.py")
+
+
 def test_an_agent_that_asks_for_a_login_opens_no_session_and_the_page_says_where_to_log_in(
     browser: Browser, tmp_path: Path, serve: Serve
 ) -> None:

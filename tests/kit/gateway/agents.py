@@ -1,7 +1,8 @@
 """Agents behind a gateway: `python -m tests.kit.gateway.agents NAME WORD…` is one of them.
 
 `choosing` has modes, commands and a context that fills: it tells its commands with each prompt, and
-takes every mode but `locked`. A session in a folder `private` needs a login.
+takes every mode but `locked`. A session in a folder `private` needs a login, and
+a first prompt `limited` fails.
 
 `counting FILE` writes each prompt that it is sent to the file. A prompt's text is `COUNT
 MILLISECONDS [ask] [pad=BYTES] [as=NAME]`: so many chunks, so long apart and of so many bytes beside
@@ -115,15 +116,23 @@ class Choosing(GatewayAgent):
             self.succeed(request_id, params)
             self.update("current_mode_update", currentModeId=params["modeId"])
 
+    def prompt(self, request_id: object, params: Json) -> None:
+        self.links = [block["uri"] for block in params["prompt"] if "uri" in block]
+        super().prompt(request_id, params)
+
     def turn(self, request_id: object, text: str) -> None:
         self.turns += 1
+        if text == "limited" and self.turns == 1:
+            error = {"code": -32603, "message": "429: Rate limited"}
+            self.wire.frame(id=request_id, error=error)
+            return
         commands = [{"name": name, "description": about} for name, about in self.commands]
         self.update("available_commands_update", availableCommands=commands)
         cost = {"amount": 0.25 * self.turns, "currency": "USD"}
         self.update("usage_update", used=50_000 * self.turns, size=SIZE, cost=cost)
         if text == "code":
             self.update("current_mode_update", currentModeId="code")
-        self.say(f"Heard {text}")
+        self.say(" ".join(["Heard", text, *self.links]))
         self.end_turn(request_id)
 
 

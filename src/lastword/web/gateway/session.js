@@ -86,6 +86,8 @@ class SessionPage {
   #asked = new Map();
   /** @type {string | null} */
   #prompt = null;
+  /** The last prompt, whose files and pictures another client may have given it. @type {any[]} */
+  #blocks = [];
   #choice = "";
   #isTurn = false;
   #isTurnSeen = false;
@@ -349,13 +351,16 @@ class SessionPage {
     this.#say(text);
   }
 
-  /** @param {string} text */
-  #say(text) {
+  /**
+   * @param {string} text
+   * @param {any[]} [prompt]
+   */
+  #say(text, prompt = [{ type: "text", text }]) {
     if (!this.#isLive || this.#isTurn) return;
     this.transcript.user(text, true);
     this.#isTurn = this.#isTurnSeen = true;
     this.#failed = "";
-    const prompt = [{ type: "text", text }];
+    this.#blocks = prompt;
     this.#prompt = this.link.request("session/prompt", { sessionId: this.id, prompt });
     this.#enable();
     this.box.focus({ preventScroll: true });
@@ -414,6 +419,7 @@ class SessionPage {
       case "user_message_chunk":
         this.#isTurn = this.#isTurnSeen = true;
         this.#failed = "";
+        this.#blocks = this.#isSaid ? [...this.#blocks, update.content] : [update.content];
         if (update.content?.type === "image") this.transcript.picture("You", update.content);
         else this.transcript.user(blockText(update.content), !this.#isSaid);
         return this.#enable();
@@ -479,12 +485,18 @@ class SessionPage {
     if (!isKnown) {
       this.transcript.failed(error, {
         received: this.transcript.now,
-        again: this.#controls ? () => this.#say(this.transcript.lastPrompt) : null,
+        again: this.#controls ? () => this.#again() : null,
         edit: this.#controls ? () => this.#edit() : null,
       });
       if (this.#isLive && this.#prompt === null) toast(`${TITLES[error.type]}. The conversation says what to do.`, "warning");
     }
     this.#enable();
+  }
+
+  /** Send the last prompt again; one of several texts, which may be pieces, as one text. */
+  #again() {
+    const isText = this.#blocks.every((block) => block?.type === "text");
+    this.#say(this.transcript.lastPrompt, isText ? undefined : this.#blocks);
   }
 
   #edit() {
