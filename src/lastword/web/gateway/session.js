@@ -31,7 +31,7 @@ const DECIDED = {
   expired: "Declined by lastword, since no viewer was connected",
   rejected: "Declined by lastword, since no viewer was connected",
   timed_out: "Declined by lastword, since nobody answered in time",
-  withdrawn: "The agent withdrew its question",
+  withdrawn: "The question was withdrawn",
   lost: "The question was lost with the agent's process",
 };
 
