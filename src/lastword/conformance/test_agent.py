@@ -35,7 +35,10 @@ def _seconds(config: pytest.Config, name: str, usual: float) -> float:
 
 
 def _settings(config: pytest.Config) -> CheckSettings:
-    command = tuple(shlex.split(_option(config, "--agent")))
+    try:
+        command = tuple(shlex.split(_option(config, "--agent")))
+    except ValueError as error:
+        raise pytest.UsageError(f"--agent: {str(error).lower()}") from error
     if not command:
         raise pytest.UsageError(
             'say which agent: pytest --pyargs lastword.conformance --agent "CMD"'

@@ -206,6 +206,7 @@ def test_under_pytest_each_check_is_a_test(tmp_path: Path) -> None:
     ("arguments", "words"),
     [
         ((), "say which agent"),
+        (("--agent", "my 'agent"), "--agent: no closing quotation"),
         (("--agent", "cat", "--turn-limit", "soon"), "--turn-limit cannot be 'soon'"),
     ],
 )
