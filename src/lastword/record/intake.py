@@ -27,6 +27,10 @@ AT_ONCE_BYTES = 4 * 1024 * 1024
 """How much is brought in at once: no other reader has to wait longer than for this."""
 
 
+_DAMAGED = (msgspec.MsgspecError, UnicodeError, OverflowError, sqlite3.ProgrammingError)
+"""What a line raises that the disk, or another version, has written in another way."""
+
+
 def opened(path: str) -> sqlite3.Connection:
     """Open the store at this path for reading, with all that was recorded until now.
 
@@ -104,7 +108,7 @@ def _read_file(
         try:
             run = msgspec.json.decode(line, type=Run)
             run_limits = msgspec.json.decode(line, type=_Limited).limits
-        except msgspec.MsgspecError:
+        except _DAMAGED:
             return None
         while True:
             place = _place_in(connection, name)
@@ -206,7 +210,7 @@ def _write(connection: sqlite3.Connection, run: Run, lines: Sequence[bytes]) -> 
                     )
                 ended = False
                 last_ms = max(last_ms, row.at_epoch_ms)
-        except (msgspec.MsgspecError, UnicodeError, OverflowError):  # the disk has damaged it
+        except _DAMAGED:
             lost += 1
     connection.execute(
         "UPDATE runs SET last_epoch_ms = max(?, last_epoch_ms), ended = coalesce(?, ended),"

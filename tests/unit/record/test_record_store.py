@@ -87,12 +87,17 @@ def test_lines_that_a_disk_has_damaged_are_counted_and_the_others_read(tmp_path:
     lines[2], lines[4] = b"\xff\x00" + lines[2][2:], lines[4].replace(b"[", b"{", 1)
     lines[5] = lines[5].replace(b'"s1"', rb'"\ud800"')
     lines[6] = lines[6].replace(b'"info",', b'"info",9%s' % (b"9" * 18))
+    lines += [b'["agent_ready","info",1,1.0,null,null,null,{"name":["of another version"]}]\n']
     file.write_bytes(b"".join(lines) + b'["half a li')
-    (tmp_path / "runs" / "stray.jsonl").write_text("of somebody else\n")
+    for name, line in (("damaged", b'{"run_id":"\xff"}\n'), ("stray", b"of somebody else\n")):
+        (tmp_path / "runs" / f"{name}.jsonl").write_bytes(line)
     path = stored(tmp_path)
-    assert count(path) == 5
-    assert count(path, "runs WHERE ended = 1 AND lost_entries = 4") == 1
-    assert [each.name for each in (tmp_path / "runs").iterdir()] == ["stray.jsonl"]
+    assert count(path) == 6
+    assert count(path, "runs WHERE lost_entries = 5") == 1
+    left = {"damaged.jsonl", "stray.jsonl"}
+    assert {each.name for each in tmp_path.rglob("*.*")} == {"record.db", *left}, (
+        "set nothing aside"
+    )
 
 
 @pytest.mark.parametrize(
