@@ -57,7 +57,7 @@ ROOMS = {
     "errors": {"_installation"},
     "quirks": set(),
     "core": {"quirks"},
-    "platform": {"_version"},
+    "platform": {"_version", "core"},
     "web": set(),
     "record": {"_version", "core", "errors", "platform"},
     "otel": {"_version", "core", "record"},

@@ -121,7 +121,7 @@ def connection_lost() -> AgentError:
 
 def compose(verdict: Verdict) -> AgentError:
     """Return the error for a verdict. The turn is unknown, so no retry is known to be safe."""
-    return wording.compose_from_facts(verdict, None, now=datetime.now().astimezone())
+    return wording.compose_from_facts(verdict, None, now=datetime.now(phrases.LOCAL_ZONE))
 
 
 # --- objects

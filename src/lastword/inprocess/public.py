@@ -13,6 +13,7 @@ from datetime import datetime
 
 from lastword.core import classify as classifier
 from lastword.core.failure import wording
+from lastword.core.failure.phrases import LOCAL_ZONE
 from lastword.core.failure.taxonomy import (
     Action,
     AgentError,
@@ -67,5 +68,5 @@ def classify(
         classifier.classify(error),
         facts,
         redact=Redactor(secrets_of(os.environ), hook=redactor),
-        now=datetime.now().astimezone(),
+        now=datetime.now(LOCAL_ZONE),
     )

@@ -31,7 +31,9 @@ def local_time() -> datetime:
     # Loaded at the first failure: a healthy turn does not need it.
     from datetime import datetime  # noqa: PLC0415
 
-    return datetime.now().astimezone()
+    from lastword.core.failure.phrases import LOCAL_ZONE  # noqa: PLC0415
+
+    return datetime.now(LOCAL_ZONE)
 
 
 def zone_of(name: str) -> tzinfo | None:

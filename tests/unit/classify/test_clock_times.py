@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import time
 from datetime import UTC, datetime, timedelta, timezone, tzinfo
 
 import pytest
 
 from lastword.core.classify.waits import parse_moment, parse_wait, reset_in, wait_in_text
+from lastword.core.failure.phrases import LOCAL_ZONE, plain_moment
 from tests.kit.rows import every
 
 BERLIN = timezone(timedelta(hours=1), "CET")
@@ -61,6 +63,24 @@ def test_a_time_is_placed_by_the_clock_and_the_zones_that_there_are() -> None:
     assert reset_in("resets 3pm", NOW.replace(tzinfo=None)) is None
     assert reset_in("resets 3pm (Europe/Berlin)", NOW) is None, "a link that knows no zones"
     assert moment("resets 11pm", LAST) is None, "beyond the calendar"
+
+
+@pytest.mark.parametrize(
+    ("evening", "resets"),
+    [((2026, 10, 24, 21), at(25, 7, month=10)), ((2026, 3, 28, 22), at(29, 6, month=3))],
+    ids=["summer time ends in that night", "it begins"],
+)
+def test_a_local_time_of_day_is_by_the_clock_of_its_own_day(
+    evening: tuple[int, int, int, int], resets: datetime, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as environment:
+        environment.setenv("TZ", "CET-1CEST,M3.5.0,M10.5.0/3")
+        time.tzset()
+        now = datetime(*evening, tzinfo=UTC).astimezone(LOCAL_ZONE)
+        stated = moment("You've hit your limit · resets 8am", now)
+        told = plain_moment(round(resets.timestamp() * 1000), now)
+    time.tzset()
+    assert (now.hour, stated, told) == (23, resets, "tomorrow at 08:00")
 
 
 @pytest.mark.parametrize(

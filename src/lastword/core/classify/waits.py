@@ -332,6 +332,6 @@ def reset_in(
             at += timedelta(days=1)
         elif at < now and match["month"] and not match["year"]:
             at = at.replace(year=now.year + 1)
-    except (ValueError, OverflowError):
+        return round(at.timestamp() * 1000)
+    except (ValueError, OverflowError, OSError):
         return None
-    return round(at.timestamp() * 1000)

@@ -45,7 +45,7 @@ def plain_moment(epoch_ms: int, now: datetime | None = None) -> str:
         moment = datetime.fromtimestamp(-(-epoch_ms // 1000), tz=now.tzinfo if now else UTC)
         if now is None:
             return f"after {moment:%Y-%m-%d %H:%M} UTC"
-        left = math.ceil((moment - now).total_seconds())
+        left = math.ceil(moment.timestamp() - now.timestamp())
         if left <= 0:
             return ""
         if left < _A_CLOCK_IS_CLEARER:
@@ -58,6 +58,30 @@ def plain_moment(epoch_ms: int, now: datetime | None = None) -> str:
         year = f" {full.year}" if full.year != now.year else ""
         return f"on {full.day} {_MONTHS[full.month - 1]}{year} at {full:%H:%M}"
     return f"{'tomorrow ' if days else ''}at {full:%H:%M}"
+
+
+class LocalZone(tzinfo):
+    """This machine's zone, with the offset of each moment: a limit may end in summer time."""
+
+    def utcoffset(self, dt: datetime | None) -> timedelta | None:
+        return None if dt is None else _fixed(dt).utcoffset()
+
+    def dst(self, dt: datetime | None) -> timedelta | None:
+        return None if dt is None else _fixed(dt).dst()
+
+    def tzname(self, dt: datetime | None) -> str | None:
+        return None if dt is None else _fixed(dt).tzname()
+
+    def fromutc(self, dt: datetime) -> datetime:
+        local = datetime.fromtimestamp(dt.replace(tzinfo=UTC).timestamp())  # noqa: DTZ006 - in ours
+        return local.replace(tzinfo=self)
+
+
+def _fixed(moment: datetime) -> datetime:
+    return moment.replace(tzinfo=None).astimezone()
+
+
+LOCAL_ZONE = LocalZone()
 
 
 def moment_of(epoch_ms: float, zone: tzinfo | None = None) -> datetime:
