@@ -212,7 +212,9 @@ class ItemSender(Generic[Item]):
         self._news.set()
         self._thread.join(seconds)
         stored_by = time.monotonic() + storing_seconds
-        while not self._outbox.add([], self._target) and time.monotonic() < stored_by:
+        given = list(self._given)  # its thread may still wait for an answer
+        while not self._outbox.add(given, self._target) and time.monotonic() < stored_by:
+            given = []
             time.sleep(NOTE_SECONDS)
 
     def _run(self) -> None:
