@@ -89,11 +89,12 @@ class ProviderRequest(msgspec.Struct):
     def repeats(self, other: ProviderRequest, *, otherwise: bool) -> bool:
         """Return whether it includes another request, like a retry or the next one of a turn.
 
-        A request for a title is shorter. If a size is unknown, the result is `otherwise`.
+        It may go to another provider. A request for a title is shorter. If a size is unknown, the
+        result is `otherwise`.
         """
         if self.size is None or other.size is None:
             return otherwise
-        return self.host == other.host and self.size >= other.size * SAME_SHARE
+        return self.size >= other.size * SAME_SHARE
 
     @property
     def is_refused(self) -> bool:

@@ -42,8 +42,8 @@ def play(steps: tuple[Step, ...]) -> Wire:
 
 def _reports(word: str, number: int, *details: Any) -> list[dict[str, Any]]:
     if word == "sent":
-        size, path = details[0], details[1] if details[1:] else MODEL
-        return [{"event": "request", "host": "h", "path": path, "bytes": size, "model": True}]
+        size, path, host = (*details, *(MODEL, "h")[len(details) - 1 :])
+        return [{"event": "request", "host": host, "path": path, "bytes": size, "model": True}]
     if word == "refused":
         return [{"event": "status", "status": details[0]}, {"event": "end"}]
     begins = {"event": "status", "status": 200}
@@ -72,6 +72,7 @@ def refused(number: int, size: int, status: int, path: str = MODEL) -> tuple[Ste
         # A failure that was got over, by the same model or another, with nothing to add.
         (*ASK, *refused(2, 6000, 429), ("wait", 3), ("sent", 3, 6000), ("answered", 3)),
         (*ASK, *refused(2, 6000, 404), ("sent", 3, 5980, OTHER), ("answered", 3)),
+        (*ASK, *refused(2, 6000, 401), ("sent", 3, 6000, MODEL, "elsewhere"), ("answered", 3)),
         (*ASK, ("sent", 2, 6000), ("empty", 2), ("sent", 3, 6000), ("answered", 3)),
         (*refused(1, 5000, 503), ("sent", 2, 5000), ("answered", 2), ("text",)),
     ],
