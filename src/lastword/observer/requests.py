@@ -132,7 +132,7 @@ class ModelRequests:
         self._began_at = 0.0
         """When the last request was sent."""
         self._failed: ProviderRequest | None = None
-        """The last failed request, until another one succeeds."""
+        """The last failed request, until one that repeats it succeeds."""
         self._over: list[tuple[ProviderRequest, float, Verdict | None]] = []
         """Ended requests that are not yet recorded, when they ended, and why they failed."""
         self._ended: tuple[TurnId | None, float] | None = None
@@ -321,7 +321,7 @@ class ModelRequests:
         self, request: ProviderRequest, now: float, turn: TurnId | None, *, is_over: bool = True
     ) -> list[Hint]:
         """Note a successful request; return a hint that the failure before it is over."""
-        failed, self._failed = self._failed, None
+        failed = self._failed
         self._ended = (request.turn, now) if is_over else None
         self._answered = request
         self._over.append((request, now, None))
@@ -329,6 +329,7 @@ class ModelRequests:
             return []
         if not request.repeats(failed, otherwise=True):
             return []
+        self._failed = None
         hint = self._hint(failed, own_failure(ErrorType.UNKNOWN), now, turn)
         return [msgspec.structs.replace(hint, is_over=True)]
 

@@ -21,6 +21,8 @@ Step = tuple[Any, ...]
 ASK: tuple[Step, ...] = (("sent", 1, 5000), ("answered", 1), ("tool",))
 """The model asks for a tool, which runs."""
 
+TITLE: tuple[Step, ...] = (("sent", 9, 400), ("answered", 9))
+
 
 def play(steps: tuple[Step, ...]) -> Wire:
     """Let an agent take these steps in a turn, each half a second after the one before."""
@@ -72,6 +74,7 @@ def refused(number: int, size: int, status: int, path: str = MODEL) -> tuple[Ste
         # A failure that was got over, by the same model or another, with nothing to add.
         (*ASK, *refused(2, 6000, 429), ("wait", 3), ("sent", 3, 6000), ("answered", 3)),
         (*ASK, *refused(2, 6000, 404), ("sent", 3, 5980, OTHER), ("answered", 3)),
+        (*ASK, *refused(2, 6000, 429), *TITLE, ("sent", 3, 6000), ("answered", 3)),
         (*ASK, *refused(2, 6000, 401), ("sent", 3, 6000, MODEL, "elsewhere"), ("answered", 3)),
         (*ASK, ("sent", 2, 6000), ("empty", 2), ("sent", 3, 6000), ("answered", 3)),
         (*refused(1, 5000, 503), ("sent", 2, 5000), ("answered", 2), ("text",)),
