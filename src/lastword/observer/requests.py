@@ -42,7 +42,7 @@ STREAM_SECONDS = 30.0
 """After this silence, an answer may have ended without a report."""
 
 GIVEN_UP_SECONDS = 10.0
-"""An agent that ends an unanswered request after this time has given up on the provider."""
+"""An agent that ends a request after this long without a sign has given up on the provider."""
 
 SAME_SHARE = 0.9
 """A retry may name another model, and so be a little shorter than the first request."""
@@ -209,7 +209,7 @@ class ModelRequests:
         turn: TurnId | None,
     ) -> list[Hint]:
         event, status = report.get("event"), report.get("status")
-        request.last_at = now
+        silent_seconds, request.last_at = now - request.last_at, now
         if event == "status" and isinstance(status, int):
             headers = report.get("headers")
             request.status, request.status_at = status, now
@@ -233,6 +233,9 @@ class ModelRequests:
             verdict = _verdict_of_end(request, report, now, is_awaited=request.turn == turn)
             if verdict is not None:
                 return self._fail(request, verdict, now, turn)
+            if request.status is not None and silent_seconds < GIVEN_UP_SECONDS:
+                # It has read what it needs, such as all but the end of the stream.
+                return self._succeed(request, now, turn)
             self._ended = request.turn, now
             self._over.append((request, now, None))
         return []

@@ -48,8 +48,11 @@ def _reports(word: str, number: int, *details: Any) -> list[dict[str, Any]]:
         return [{"event": "request", "host": host, "path": path, "bytes": size, "model": True}]
     if word == "refused":
         return [{"event": "status", "status": details[0]}, {"event": "end"}]
-    begins = {"event": "status", "status": 200}
-    return [begins, {"event": "end", "empty": True} if word == "empty" else {"event": "end"}]
+    if word == "cut":
+        ends: dict[str, Any] = {"event": "error", "name": "AbortError"}
+    else:
+        ends = {"event": "end", "empty": True} if word == "empty" else {"event": "end"}
+    return [{"event": "status", "status": 200}, ends]
 
 
 def refused(number: int, size: int, status: int, path: str = MODEL) -> tuple[Step, ...]:
@@ -75,6 +78,7 @@ def refused(number: int, size: int, status: int, path: str = MODEL) -> tuple[Ste
         (*ASK, *refused(2, 6000, 429), ("wait", 3), ("sent", 3, 6000), ("answered", 3)),
         (*ASK, *refused(2, 6000, 404), ("sent", 3, 5980, OTHER), ("answered", 3)),
         (*ASK, *refused(2, 6000, 429), *TITLE, ("sent", 3, 6000), ("answered", 3)),
+        (*ASK, *refused(2, 6000, 429), ("sent", 3, 6000), ("cut", 3)),
         (*ASK, *refused(2, 6000, 401), ("sent", 3, 6000, MODEL, "elsewhere"), ("answered", 3)),
         (*ASK, ("sent", 2, 6000), ("empty", 2), ("sent", 3, 6000), ("answered", 3)),
         (*refused(1, 5000, 503), ("sent", 2, 5000), ("answered", 2), ("text",)),
