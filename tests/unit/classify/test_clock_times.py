@@ -43,6 +43,7 @@ def at(day: int, hour: int, minute: int = 0, *, month: int = 11, year: int = 202
         ("try again at Nov 26th, 2026 12:28 AM.", at(26, 0, 28)),
         ("resets Dec 1, 3pm (Europe/Berlin)", at(1, 14, month=12)),
         ("resets Jan 2 at 9am (UTC)", at(2, 9, month=1, year=2027)),
+        ("resets Nov 25 at 9pm (UTC)", at(25, 21)),
         ("resets 2026-11-29 10:00 UTC", at(29, 10)),
         ("将在 2026-11-29 10:00 重置", at(29, 10)),
         ("2026-11-29 10:00 にリセットされます", at(29, 10)),
@@ -62,6 +63,8 @@ def test_a_time_is_placed_by_the_clock_and_the_zones_that_there_are() -> None:
     assert moment("resets 3pm", NOW.astimezone(BERLIN)) == at(26, 14), "a time of no zone is local"
     assert reset_in("resets 3pm", NOW.replace(tzinfo=None)) is None
     assert reset_in("resets 3pm (Europe/Berlin)", NOW) is None, "a link that knows no zones"
+    new_year = at(1, 0, 10, month=1)
+    assert moment("resets Dec 31, 11pm", new_year) == at(31, 23, month=12, year=2025)
     assert moment("resets 11pm", LAST) is None, "beyond the calendar"
 
 

@@ -275,7 +275,7 @@ def _retry_after_date(headers: dict[str, str]) -> int | None:
 
 _MONTH_NAMES = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 _UTC_NAMES = frozenset({"utc", "gmt", "z"})
-_MINUTE = timedelta(minutes=1)
+_MINUTE, _HALF_YEAR = timedelta(minutes=1), timedelta(days=183)
 
 _STATED = r"""(?xia)
     (?: (?P<month>[a-z]{3})[a-z]{0,6}\.?\s(?P<day>\d{1,2})(?:st|nd|rd|th)?
@@ -293,8 +293,8 @@ def reset_in(
 ) -> int | None:
     """Return the moment at which a text says that a limit resets, in milliseconds since 1970 UTC.
 
-    A time of day is the next one. The current minute counts until its end, since such texts omit
-    seconds. Only a moment with its day and year may be over.
+    A time of day is the next one, a day without a year the nearest one, so that it may be over. The
+    current minute counts until its end, since such texts omit seconds.
 
     Args:
         text: The failure's own words.
@@ -330,8 +330,8 @@ def reset_in(
             at += _MINUTE
         elif at < now and day is now:
             at += timedelta(days=1)
-        elif at < now and match["month"] and not match["year"]:
-            at = at.replace(year=now.year + 1)
+        elif match["month"] and not match["year"] and abs(at - now) > _HALF_YEAR:
+            at = at.replace(year=now.year + (1 if at < now else -1))
         return round(at.timestamp() * 1000)
     except (ValueError, OverflowError, OSError):
         return None
