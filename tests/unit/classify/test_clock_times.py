@@ -69,12 +69,18 @@ def test_a_time_is_placed_by_the_clock_and_the_zones_that_there_are() -> None:
 
 
 @pytest.mark.parametrize(
-    ("evening", "resets"),
-    [((2026, 10, 24, 21), at(25, 7, month=10)), ((2026, 3, 28, 22), at(29, 6, month=3))],
+    ("evening", "shown", "resets"),
+    [
+        ((2026, 10, 24, 21), "23 CEST", at(25, 7, month=10)),
+        ((2026, 3, 28, 22), "23 CET", at(29, 6, month=3)),
+    ],
     ids=["summer time ends in that night", "it begins"],
 )
 def test_a_local_time_of_day_is_by_the_clock_of_its_own_day(
-    evening: tuple[int, int, int, int], resets: datetime, monkeypatch: pytest.MonkeyPatch
+    evening: tuple[int, int, int, int],
+    shown: str,
+    resets: datetime,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     with monkeypatch.context() as environment:
         environment.setenv("TZ", "CET-1CEST,M3.5.0,M10.5.0/3")
@@ -82,8 +88,9 @@ def test_a_local_time_of_day_is_by_the_clock_of_its_own_day(
         now = datetime(*evening, tzinfo=UTC).astimezone(LOCAL_ZONE)
         stated = moment("You've hit your limit · resets 8am", now)
         told = plain_moment(round(resets.timestamp() * 1000), now)
+        assert f"{now:%H %Z}" == shown
     time.tzset()
-    assert (now.hour, stated, told) == (23, resets, "tomorrow at 08:00")
+    assert (stated, told) == (resets, "tomorrow at 08:00")
 
 
 @pytest.mark.parametrize(
