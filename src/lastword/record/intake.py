@@ -78,8 +78,12 @@ def _in_memory(path: str, folder: str, names: Sequence[str]) -> sqlite3.Connecti
     connection.row_factory = sqlite3.Row
     try:
         if os.path.exists(path):
-            with closing(store.open_for_reading(path)) as stored:
-                stored.backup(connection)
+            try:
+                with closing(store.open_for_reading(path)) as stored:
+                    stored.backup(connection)
+            except StoreError as error:
+                if str(error.__cause__) != store.NOTHING_YET:  # the disk was full at once
+                    raise
         store.bring_up_to_date(connection)
         connection.execute(store.FILES)
         for name in names:

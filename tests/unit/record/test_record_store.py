@@ -100,6 +100,17 @@ def test_lines_that_a_disk_has_damaged_are_counted_and_the_others_read(tmp_path:
     )
 
 
+def test_what_a_full_disk_keeps_out_of_a_new_store_can_be_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = unread(tmp_path, 3)
+    (tmp_path / "record.db").touch()
+    full = sqlite3.OperationalError("database or disk is full")
+    monkeypatch.setattr(store, "open_for_writing", Mock(side_effect=full))
+    with closing(intake.opened(path)) as connection:
+        assert connection.execute("SELECT count(*) FROM turns").fetchone()[0] == 3
+
+
 @pytest.mark.parametrize(
     ("script", "why"),
     [
