@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from lastword.core.link.evidence import TurnId
 from lastword.observer.requests import ModelRequests
 from tests.kit.rows import every
-from tests.kit.wire import cancel, chunk, failure, result, update
+from tests.kit.wire import cancel, chunk, error, failure, result, update
 from tests.unit.link.test_hints import TOOL, begun
 
 if TYPE_CHECKING:
@@ -21,6 +21,9 @@ Step = tuple[Any, ...]
 ASK: tuple[Step, ...] = (("sent", 1, 5000), ("answered", 1), ("tool",))
 """The model asks for a tool, which runs."""
 
+RUNS = ("tool", ("toolCallId", "u"), ("status", "in_progress"))
+CLOSED = ("tool", ("toolCallId", "u"), ("sessionUpdate", "tool_call_update"), ("status", "failed"))
+
 TITLE: tuple[Step, ...] = (("sent", 9, 400), ("answered", 9))
 
 
@@ -32,7 +35,9 @@ def play(steps: tuple[Step, ...]) -> Wire:
         if word == "text":
             wire.agent(chunk("Here is the answer."))
         elif word == "tool":
-            wire.agent(update(**TOOL))
+            wire.agent(update(**TOOL | dict(details)))
+        elif word == "throws":
+            return wire.agent(error(message="Request failed")).time(wire.now + 1)
         elif word not in {"wait", "end"}:
             for report in _reports(word, *details):
                 line = json.dumps({"pid": 7, "id": details[0], **report}).encode()
@@ -82,6 +87,8 @@ def refused(number: int, size: int, status: int, path: str = MODEL) -> tuple[Ste
         (*ASK, *refused(2, 6000, 401), ("sent", 3, 6000, MODEL, "elsewhere"), ("answered", 3)),
         (*ASK, ("sent", 2, 6000), ("empty", 2), ("sent", 3, 6000), ("answered", 3)),
         (*refused(1, 5000, 503), ("sent", 2, 5000), ("answered", 2), ("text",)),
+        # A failure of a sub-agent, which is a tool.
+        (*ASK, RUNS, *refused(2, 9000, 429), CLOSED, ("sent", 3, 6000), ("answered", 3)),
     ],
 )
 def test_a_successful_turn_passes_unchanged(steps: tuple[Step, ...]) -> None:
@@ -92,6 +99,7 @@ def test_a_successful_turn_passes_unchanged(steps: tuple[Step, ...]) -> None:
     ("steps", "type_"),
     [
         ((*ASK, *refused(2, 6000, 401)), "auth"),
+        ((*ASK, RUNS, *refused(2, 6000, 401), CLOSED, ("throws",)), "auth"),
         ((*ASK, *refused(2, 6000, 429), *refused(3, 6000, 429)), "rate_limit"),
         ((("text",), *ASK, *refused(2, 6000, 429)), "rate_limit"),
         ((*ASK, ("sent", 2, 6000), ("empty", 2)), "network"),

@@ -216,7 +216,8 @@ class TurnEvidence(msgspec.Struct):
         hint_wait_until: until when the server, or the agent that tries again, lets the call wait.
         hint_at: when that call failed.
         hint_may_be_aside: whether the call followed one that was answered well, with nothing shown
-            in between: the turn may have had all of its answer.
+            in between: the turn may have had all of its answer; or a tool failed after it, whose
+            call it may have been.
         may_go_on: whether the agent tries it again, or may do so by what was written.
         hinted: whether there was any hint in this turn.
         last_call: the failed call that the newest of them reported, whatever came after it.
@@ -349,6 +350,10 @@ class TurnEvidence(msgspec.Struct):
             self.may_go_on = hint.goes_on is True or hint.may_go_on
             answered_at = hint.answered_at
             self.hint_may_be_aside = answered_at is not None and answered_at > self.output_at
+
+    def doubt_hint(self) -> None:
+        """Note that a tool has failed, whose call the failed one may have been."""
+        self.hint_may_be_aside = True
 
     def withdraw_hint(self) -> None:
         """Note that the failed call succeeded in the end."""

@@ -237,7 +237,10 @@ class Turn(msgspec.Struct, eq=False, kw_only=True):
             self.evidence.say_more()
         elif kind in acp.SHOWN_KINDS:
             self.evidence.show_other()
-        if kind in _OUTPUT_KINDS:
+        if kind in _OUTPUT_KINDS and update.status == "failed":
+            # An agent closes its tools without a model.
+            self.evidence.doubt_hint()
+        elif kind in _OUTPUT_KINDS:
             self.recover(now)
 
     def note_usage(self) -> None:
