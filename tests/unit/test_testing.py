@@ -262,6 +262,26 @@ def test_a_turn_waits_for_a_limit_and_continues_with_the_same_call_unless_cancel
 
 
 @pytest.mark.usefixtures("soon_quiet")
+def test_a_wait_ends_by_a_cancel_that_is_due_just_before_it_begins() -> None:
+    async def test() -> list[str]:
+        passed, came = waits.SkippedTime(), list[str]()
+        loop = asyncio.get_running_loop()
+
+        def cancel(rounds: int = 10) -> None:
+            if rounds:
+                loop.call_soon(cancel, rounds - 1)
+            else:
+                came.append("cancel")
+
+        passed.call_at(passed.now() + 60, cancel)
+        passed.skip_to(passed.now() + 61)
+        await passed.sleep(7200)
+        return came
+
+    assert asyncio.run(test()) == ["cancel"]
+
+
+@pytest.mark.usefixtures("soon_quiet")
 @pytest.mark.parametrize("backend", ["asyncio", "trio"])
 def test_methods_without_an_sdk_are_served_cancelled_and_limited_on_both_loops(
     backend: str,

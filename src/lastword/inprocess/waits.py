@@ -54,6 +54,8 @@ class SkippedTime:
         self.retry_bucket: RetryBucket = RetryBucket()
         self._alarms: list[tuple[float, int, Callable[[], object]]] = []
         self._count = itertools.count()
+        self._has_called = False
+        """A call has been made since a wait last gave one time."""
 
     def now(self) -> float:
         """Return the monotonic clock, plus what was skipped."""
@@ -64,6 +66,7 @@ class SkippedTime:
         self.seconds += max(0.0, moment - self.now())
         while self._alarms and self._alarms[0][0] <= self.now():
             heapq.heappop(self._alarms)[2]()
+            self._has_called = True
 
     def call_at(self, moment: float, call: Callable[[], object]) -> Callable[[], None]:
         """Schedule a call at this time; return a function that cancels it."""
@@ -87,13 +90,18 @@ class SkippedTime:
     async def sleep(self, seconds: float) -> None:
         """Let a wait pass; calls due within it are made at their own times."""
         until = self.now() + seconds
-        while (alarm := self.sooner(None)) is not None and alarm <= until:
+        while True:
+            if self._has_called:
+                # That may end this wait: give it time, and rounds of the loop, since a process may
+                # not run at all in that time.
+                self._has_called = False
+                await anyio.sleep(QUIET_SECONDS)
+                for _ in range(QUIET_STEPS):
+                    await anyio.lowlevel.checkpoint()
+            alarm = self.sooner(None)
+            if alarm is None or alarm > until:
+                break
             self.skip_to(alarm)
-            # The call may end this wait: give it time, and rounds of the loop, since a process may
-            # not run at all in that time.
-            await anyio.sleep(QUIET_SECONDS)
-            for _ in range(QUIET_STEPS):
-                await anyio.lowlevel.checkpoint()
         self.skip_to(until)
         await anyio.lowlevel.checkpoint()
 
