@@ -20,7 +20,15 @@ from lastword.gateway.fleet.key import TOKENS, FleetKey
 from lastword.gateway.front.tokens import Grant, Keeper
 from lastword.gateway.viewing.reader import Role
 from tests.interop.fleet.playing import says
-from tests.kit.fleet.example import EXAMPLE, ExampleCluster, nginx, options_in, prepared, replaced
+from tests.kit.fleet.example import (
+    EXAMPLE,
+    ExampleCluster,
+    nginx,
+    options_in,
+    prepared,
+    replaced,
+    trust,
+)
 from tests.kit.gateway.serving import Gateway, agent, until
 from tests.kit.gateway.viewing import TYPED, ViewerClient
 
@@ -86,9 +94,9 @@ def through(port: int, token: str, **how: Any) -> ViewerClient:
 
 
 def test_a_viewer_comes_back_through_nginx_at_the_other_gateway_and_misses_nothing(
-    gateways: list[ExampleGateway], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    gateways: list[ExampleGateway], tmp_path: Path
 ) -> None:
-    monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "secrets" / "tls.crt"))
+    trusted = trust(tmp_path / "secrets" / "tls.crt")
     one, two = gateways
     with ViewerClient(one, capabilities=TYPED) as opener:
         session = opener.new(one.root)
@@ -96,7 +104,7 @@ def test_a_viewer_comes_back_through_nginx_at_the_other_gateway_and_misses_nothi
     here = ((f"{address}:7780 ", f"127.0.0.1:{each.port} ") for address, each in upstreams)
     with nginx(tmp_path, EXAMPLE, *here) as port:
         two.kill()
-        viewer = through(port, one.token())  # nginx has nobody else to send it to
+        viewer = through(port, one.token(), trust=trusted)  # nginx has nobody else to send it to
         place = viewer.load(session, one.root)["_meta"]["lastword"]
         assert viewer.answer(viewer.prompt(session))["result"]["stopReason"] == "end_turn"
         viewer.find(says("The first."))
@@ -104,7 +112,7 @@ def test_a_viewer_comes_back_through_nginx_at_the_other_gateway_and_misses_nothi
         one.kill()
         assert viewer.closed()[0] == 1006
         after = {"epoch": place["epoch"], "seq": max(viewer.seqs())}
-        with through(port, two.token(), known=viewer.known) as back:
+        with through(port, two.token(), known=viewer.known, trust=trusted) as back:
             one.start()
             back.load(session, one.root, _meta={"lastword": {"after": after}})
             go = {"sessionId": session, "prompt": [{"type": "text", "text": "go"}]}

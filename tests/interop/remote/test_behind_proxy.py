@@ -10,7 +10,6 @@ from __future__ import annotations
 import contextlib
 import os
 import re
-import ssl
 import subprocess
 import sys
 from pathlib import Path
@@ -28,7 +27,7 @@ from lastword.kit.provider.server import DEAD_END, Provider, Target
 from tests.interop.agents_registry import AGENTS
 from tests.interop.otel.conftest import HERE as OTEL
 from tests.interop.otel.conftest import Receiver
-from tests.kit.fleet.example import nginx, options_in, prepared
+from tests.kit.fleet.example import nginx, options_in, prepared, trust
 from tests.kit.gateway.serving import Gateway
 from tests.kit.installs import require_packages
 from tests.kit.patience import FUSE_SECONDS
@@ -48,7 +47,7 @@ class Deployed:
         self.gateway = gateway
         self.port = port
         self.certificate = certificate
-        self.trust = ssl.create_default_context(cafile=str(certificate))
+        self.trust = trust(certificate)
         self._opener = build_opener(ProxyHandler({}), HTTPSHandler(context=self.trust))
 
     def get(self, path: str, **headers: str) -> tuple[int, str]:

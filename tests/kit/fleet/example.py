@@ -9,6 +9,7 @@ import contextlib
 import re
 import shutil
 import socket
+import ssl
 import subprocess
 from typing import TYPE_CHECKING, Any
 
@@ -73,6 +74,16 @@ def nginx(folder: Path, example: Path, *upstreams: tuple[str, str]) -> Iterator[
             yield port
         finally:
             process.terminate()
+
+
+def trust(certificate: Path) -> ssl.SSLContext:
+    """Return how a client that reads and writes in two threads trusts a certificate of `prepared`.
+
+    With TLS 1.3 a request that one writes while the other reads the first tickets is lost at times.
+    """
+    context = ssl.create_default_context(cafile=str(certificate))
+    context.maximum_version = ssl.TLSVersion.TLSv1_2
+    return context
 
 
 def replaced(text: str, pairs: Sequence[tuple[str, str]]) -> str:

@@ -19,6 +19,7 @@ from websockets.sync.client import connect
 from tests.kit.patience import FUSE_SECONDS
 
 if TYPE_CHECKING:
+    import ssl
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
@@ -50,6 +51,7 @@ class ViewerClient:
         token: str | None = None,
         session: str = "",
         receive_bytes: int = 0,
+        trust: ssl.SSLContext | None = None,
     ) -> None:
         """Connect and initialize; `known` is what an earlier socket of the viewer's was told.
 
@@ -66,6 +68,7 @@ class ViewerClient:
                 open_timeout=FUSE_SECONDS,
                 max_size=None,
                 logger=_LOGGER,
+                ssl=trust,
                 ping_interval=None,  # a viewer that does not read hears no answer to its pings
                 sock=_socket_to(gateway.port, receive_bytes) if receive_bytes else None,
             )
