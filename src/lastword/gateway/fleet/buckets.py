@@ -20,7 +20,14 @@ from typing import TYPE_CHECKING, Generic, NamedTuple
 
 import nats.errors
 
-from lastword.gateway.fleet.errors import FencedError, FleetError, RefusedError
+from lastword.gateway.fleet.broker import ANSWER_SECONDS
+from lastword.gateway.fleet.errors import (
+    FencedError,
+    FleetError,
+    NotStoredError,
+    OutcomeUnknownError,
+    RefusedError,
+)
 from lastword.gateway.fleet.records import InvalidRecordError, RecordT
 from lastword.platform.identity import roll, run_id
 
@@ -41,13 +48,14 @@ NO_MESSAGE = 10037
 MARK_SECONDS = 300
 """How long the mark of a record's end is kept: a node that was away for longer reads all anew."""
 
-MAX_UNSETTLED = 8
+MAX_UNSETTLED = 32
 
 HEARTBEAT_SECONDS = 2
 SILENCE_SECONDS = 3 * HEARTBEAT_SECONDS
 """After this long without a record and without a heartbeat, a consumer is given up."""
 
 RETRY_SECONDS = 0.5
+LOOK_SECONDS = 0.05
 NANOSECONDS = 1_000_000_000
 
 LAST_CONSUMED = "Nats-Last-Consumer"
@@ -180,6 +188,8 @@ class Bucket(Generic[RecordT]):
         sent = self._unsettled.setdefault(name, [])
         sent.append(data)
         del sent[:-MAX_UNSETTLED]
+        loop = asyncio.get_running_loop()
+        until = loop.time() + ANSWER_SECONDS
         while True:
             headers = {EXPECTED: str(revision), **self._ttl}
             try:
@@ -188,12 +198,23 @@ class Bucket(Generic[RecordT]):
                 last = await self._last(name)
                 if last.is_record and last.data == data:
                     revision = last.revision
-                elif last.revision != revision and self._follows(name, last, sent, is_new=is_new):
+                elif last.revision == revision:
+                    # Another message is about to be stored, which may be an earlier one of ours:
+                    # servers that are too few, or slow, have it and cannot store it yet.
+                    if loop.time() > until:
+                        sent.remove(data)
+                        raise OutcomeUnknownError("another message may be stored yet") from None
+                    await asyncio.sleep(LOOK_SECONDS)
+                    continue
+                elif self._follows(name, last, sent, is_new=is_new):
                     revision = last.revision
                     continue
                 else:
                     self._unsettled.pop(name, None)
                     raise
+            except NotStoredError:
+                sent.remove(data)
+                raise
             self._unsettled.pop(name, None)
             return revision
 

@@ -3,16 +3,30 @@
 from __future__ import annotations
 
 import asyncio
+import base64
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from lastword.gateway.fleet.buckets import StoredRecord
-from lastword.gateway.fleet.errors import FencedError
+from lastword.gateway.fleet import buckets
+from lastword.gateway.fleet.broker import Broker
+from lastword.gateway.fleet.buckets import Bucket, StoredRecord
+from lastword.gateway.fleet.errors import FencedError, OutcomeUnknownError
 from lastword.gateway.fleet.leases import CHANGED_SECONDS, SPARE_SECONDS, Leases
-from lastword.gateway.fleet.records import LEASE_SECONDS, RENEW_SECONDS, OwnerRecord
+from lastword.gateway.fleet.records import (
+    LEASE_SECONDS,
+    OWNERS,
+    RENEW_SECONDS,
+    OwnerRecord,
+    Records,
+)
 from lastword.gateway.log.store import LogUnavailableError
+from tests.kit.fleet.connected import KEY
 from tests.kit.fleet.in_memory import MemoryBucket, owner
-from tests.kit.patience import FUSE_SECONDS, fused_with
+from tests.kit.patience import FUSE_SECONDS, fused, fused_with
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 
 class Play:
@@ -123,6 +137,50 @@ async def test_a_node_replaces_only_its_own_earlier_lease(of: Play) -> None:
     of.record = owner("one", term=2)
     await of.acquire(replaces=revision)
     assert of.store.stored["s"].record.term == 2
+
+
+class _Slow(Broker):
+    """Servers that have a message, and store it later: until then they refuse every other one."""
+
+    def __init__(self) -> None:
+        self.stored = [b"an older record"]
+        self.waiting: list[bytes] = []
+
+    async def call(self, *_: Any, **__: Any) -> dict[str, Any]:
+        data = base64.b64encode(self.stored[-1]).decode()
+        return {"message": {"seq": len(self.stored), "data": data}}
+
+    async def store(
+        self, _: str, payload: bytes, headers: Mapping[str, str] | None = None, **__: Any
+    ) -> int:
+        assert headers is not None
+        if self.waiting or headers[buckets.EXPECTED] != str(len(self.stored)):
+            raise FencedError("another message is the last one, or is about to be")
+        self.waiting.append(payload)
+        raise OutcomeUnknownError("the NATS server does not answer")
+
+    def catch_up(self) -> None:
+        self.stored += self.waiting
+        self.waiting.clear()
+
+
+@fused
+async def test_a_renewal_that_is_not_stored_yet_is_not_another_nodes_lease(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(buckets, "ANSWER_SECONDS", 0.0)
+    servers = _Slow()
+    leases = Bucket(servers, OWNERS, OwnerRecord, Records(KEY))
+    for questions in range(3):
+        with pytest.raises(OutcomeUnknownError):
+            await leases.renew("s", owner("one", questions=questions), 1)
+    servers.catch_up()
+    with pytest.raises(OutcomeUnknownError):  # it is the next one's turn
+        await leases.renew("s", owner("one", questions=3), 1)
+    servers.catch_up()
+    servers.stored.append(b"another node's")
+    with pytest.raises(FencedError):
+        await leases.renew("s", owner("one", questions=4), 3)
 
 
 @played
