@@ -98,19 +98,27 @@ async def test_a_fleet_without_a_server_is_refused_after_ten_seconds_with_each_o
     assert START_SECONDS / 2 < time.monotonic() - began < patient(2 * START_SECONDS)
 
 
+UNFIT = {
+    "2.9.10, 1048576": "is version 2.9.10, and a fleet needs 2.12 or newer",
+    "2.15.2, 65536": "accepts messages of 65536 bytes only: set its max_payload to 1MB",
+}
+
+
+@pytest.mark.parametrize("server", UNFIT)
 @fused
-async def test_an_old_server_is_named_with_its_version() -> None:
-    def old(connection: socket.socket) -> None:
-        connection.sendall(
-            b'INFO {"server_id":"x","version":"2.9.10","headers":true,"max_payload":1048576}\r\n'
-        )
+async def test_a_server_that_cannot_serve_a_fleet_is_named_with_what_it_lacks(server: str) -> None:
+    version, payload = server.split(", ")
+    info = f'{{"server_id":"x","version":"{version}","headers":true,"max_payload":{payload}}}'
+
+    def unfit(connection: socket.socket) -> None:
+        connection.sendall(f"INFO {info}\r\n".encode())
         while data := connection.recv(4096):
             if b"PING" in data:
                 connection.sendall(b"PONG\r\n")
 
-    with listening(old) as address:
+    with listening(unfit) as address:
         said = await refusal(f"nats://{address}")
-    assert f"the NATS server {address} is version 2.9.10, and a fleet needs 2.12 or newer" in said
+    assert f"the NATS server {address} {UNFIT[server]}" in said
 
 
 @fused

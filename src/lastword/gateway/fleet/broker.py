@@ -218,6 +218,11 @@ class Broker:
         version = self._live().connected_server_version
         return version.major, version.minor, version.patch
 
+    @property
+    def max_payload(self) -> int:
+        """Return the size of the largest message that the server accepts."""
+        return self._live().max_payload
+
     async def _keep(self) -> None:
         while self._connection is not None:
             await self._connection.lost.wait()

@@ -41,6 +41,9 @@ if TYPE_CHECKING:
 SERVER_MINIMUM = (2, 12)
 """The first version that stores several messages in one step."""
 
+PAYLOAD_MINIMUM = 1_000_000
+"""What a server must accept as a message, twice the size of a part; the default is 1 MiB."""
+
 FORMAT = 1
 FORMAT_NAME = "format"
 STREAMS = 16
@@ -118,6 +121,11 @@ async def _prepare(broker: Broker, records: Records, replicas: int) -> FormatRec
                 f"the NATS server {broker.server} is version {'.'.join(map(str, version))}, and a "
                 "fleet needs 2.12 or newer; distributions have older ones: install it from "
                 "https://nats.io/download"
+            )
+        if broker.max_payload < PAYLOAD_MINIMUM:
+            raise FleetError(
+                f"the NATS server {broker.server} accepts messages of {broker.max_payload} bytes "
+                "only: set its max_payload to 1MB, the default, or more"
             )
         try:
             await broker.call("INFO")

@@ -23,6 +23,7 @@ class LateServer:
     """A server that another node has asked for a stream, and that does not know it yet."""
 
     server, is_connected, server_version = "nats://one", True, start.SERVER_MINIMUM
+    max_payload = start.PAYLOAD_MINIMUM
 
     def __init__(self) -> None:
         self.looks = 0
