@@ -340,6 +340,9 @@ def test_an_owner_that_is_cut_off_says_so_and_shows_all_once_it_is_back(
                 assert said["params"]["update"]["sessionUpdate"] == kind
             shown = len(counted(viewer.frames, 1))
             assert shown < 400
+            held = re.search(r"fleet_entries_not_replicated (\d+)", metrics_of(one))
+            assert held is not None
+            assert int(held[1]) > 0
             way.reset()
             assert viewer.answer(prompt)["result"] == {"stopReason": "end_turn"}
             assert counted(viewer.frames, 1) == [*range(400)]

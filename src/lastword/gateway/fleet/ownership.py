@@ -162,6 +162,11 @@ class Ownership:
         """Where fronts of other nodes find this holder."""
         return node_place(self._node, self._holder.settings.name)
 
+    @property
+    def behind(self) -> int:
+        """How many entries of its sessions the fleet does not have."""
+        return sum(each.replicator.behind for each in self._owned.values())
+
     async def start(self, session_id: str) -> Takeover | None:
         """Connect, and take over a session unless its id is empty.
 

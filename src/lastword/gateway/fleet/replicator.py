@@ -106,6 +106,11 @@ class Replicator:
         """The session's term; 0 before it is claimed."""
         return self._machine.end.term if self._machine is not None else 0
 
+    @property
+    def behind(self) -> int:
+        """How many entries the fleet does not have."""
+        return self._machine.behind if self._machine is not None else self._committed
+
     # The log.
 
     def begin(self, log: ReplicatedLog, committed: int) -> None:

@@ -16,6 +16,7 @@ import socket
 import sys
 import time
 from typing import TYPE_CHECKING
+from weakref import WeakSet
 
 import msgspec
 
@@ -118,6 +119,8 @@ class FleetNode:
         self._sessions.listen(self._services.note_session)
         self._log_age_seconds = settings.log_age_seconds
         self._started_ms = time.time_ns() // 1_000_000
+        self._ownerships: WeakSet[Ownership] = WeakSet()
+        """Those of its holders."""
         self._tasks: list[asyncio.Task[None]] = []
         self._follows = False
         """The mirrors run."""
@@ -138,7 +141,9 @@ class FleetNode:
 
     def ownership(self, holder: Holder) -> Ownership:
         """Return the ownership of a holder's sessions."""
-        return Ownership(self._services, holder)
+        ownership = Ownership(self._services, holder)
+        self._ownerships.add(ownership)
+        return ownership
 
     def listen_to_owners(self, listener: Callable[[str, OwnerRecord | None], None]) -> None:
         """Call a function with each owner that is new or changed, and `None` for one that ended."""
@@ -403,12 +408,11 @@ class FleetNode:
 
     def gauges(self) -> dict[str, float]:
         """Return the fleet's gauges."""
-        own = [each for each in self.owners.values() if each.node == self.name]
         return {
             metrics.FLEET_CONNECTED.key(): float(self.is_connected and self._is_served),
             metrics.FLEET_NODES.key(): sum(bool(each.host) for each in self.nodes.values()),
             metrics.FLEET_SESSIONS.key(): len(self.owners),
-            metrics.FLEET_NOT_REPLICATED.key(): sum(each.not_replicated for each in own),
+            metrics.FLEET_NOT_REPLICATED.key(): sum(each.behind for each in self._ownerships),
             metrics.FLEET_INVALID.key(): self._records.invalid,
         }
 

@@ -324,3 +324,7 @@ async def test_viewers_are_notified_that_nothing_is_replicated(tmp_path: Path) -
     node.ownership.stalled("another", "", 1)
     (notice,) = session.notices
     assert notice.startswith("1: This machine cannot reach")
+    session.say("three", "four")
+    assert node.ownership.behind == 2
+    await replicated(session)
+    assert node.ownership.behind == 0
