@@ -117,7 +117,12 @@ def keep_cancellation() -> Iterator[None]:
 
 
 class Broker:
-    """The fleet's servers, as one process uses them."""
+    """The fleet's servers, as one process uses them.
+
+    Attributes:
+        failure: why there has been no connection since the last one was lost; empty if there is
+            one.
+    """
 
     def __init__(self, settings: FleetSettings, name: str) -> None:
         """Prepare a connection.
@@ -131,6 +136,7 @@ class Broker:
         self._servers = sorted(settings.urls, key=lambda _: roll())
         self._connection: _Connection | None = None
         self._connected = asyncio.Event()
+        self.failure: str = ""
         self._opening: asyncio.Task[None] | None = None
         self._keeping: asyncio.Task[None] | None = None
         self._listeners: list[Callable[[bool], None]] = []
@@ -234,10 +240,11 @@ class Broker:
             while connection is None:
                 try:
                     connection = await self._connect()
-                except FleetError:
+                except FleetError as error:
+                    self.failure = str(error)
                     await asyncio.sleep(wait * (1 + roll()) / 2)
                     wait = min(2 * wait, RETRY_SECONDS[1])
-            self._connection = connection
+            self._connection, self.failure = connection, ""
             self._connected.set()
             for listener in tuple(self._listeners):
                 listener(True)  # noqa: FBT003 - a listener

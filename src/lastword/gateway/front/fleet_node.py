@@ -302,20 +302,23 @@ class FleetNode:
                 continue  # the connection comes back by itself
 
     async def _keep_streams(self) -> None:
-        """Set up again what the servers lost; report why they cannot serve the fleet."""
+        """Set up again what the servers lost; report why they do not serve the fleet."""
         quiet_until = 0.0
         while True:
             await asyncio.sleep(STREAMS_EVERY_SECONDS)
+            failure = ""
+            if self.is_connected:
+                try:
+                    await prepare(self._broker, self._records, self.settings.replicas)
+                    self._is_served = True
+                except FleetError as error:
+                    self._is_served = not self.is_connected  # an outage is another state
+                    failure = str(error)
             if not self.is_connected:
-                continue
-            try:
-                await prepare(self._broker, self._records, self.settings.replicas)
-                self._is_served = True
-            except FleetError as error:
-                self._is_served = not self.is_connected  # an outage is another state
-                if self.is_connected and time.monotonic() >= quiet_until:
-                    quiet_until = time.monotonic() + COMPLAIN_EVERY_SECONDS
-                    sys.stderr.write(f"lastword: {error}\n")
+                failure = self._broker.failure
+            if failure and time.monotonic() >= quiet_until:
+                quiet_until = time.monotonic() + COMPLAIN_EVERY_SECONDS
+                sys.stderr.write(f"lastword: {failure}\n")
 
     # The others.
 

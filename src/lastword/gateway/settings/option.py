@@ -215,7 +215,7 @@ KINDS = {
     ),
     "node-name": ValueKind(
         "NAME",
-        "letters, digits, and . _ - between them",
+        "up to 63 letters, digits, and . _ - between them",
         lambda text: text if not text or _NODE_NAME.fullmatch(text) else None,
     ),
     "folder": ValueKind("DIR", "a folder", lambda text: text or None, lambda value: value or "."),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, cast
 
 import msgspec
@@ -27,6 +28,7 @@ from tests.kit.rows import every
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from lastword.gateway.fleet.broker import Broker
     from lastword.gateway.fleet.buckets import StoredRecord
     from lastword.gateway.fleet.records import OwnerRecord
     from lastword.gateway.front.directory import Directory
@@ -193,3 +195,20 @@ async def test_a_name_is_refused_while_its_node_renews_its_record() -> None:
     await records.put("box", other)
     with pytest.raises(FleetError, match="another node box, on other"):
         await Node(records)._register()
+
+
+@fused
+async def test_why_no_server_can_be_reached_is_said_now_and_then(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(fleet_node, "STREAMS_EVERY_SECONDS", 0.0)
+    of = Node(Records())
+    refused = SimpleNamespace(is_connected=False, failure="")
+    of._broker = cast("Broker", refused)
+    keeping = asyncio.create_task(of._keep_streams())
+    said = ""
+    for refused.failure in ("", "it does not accept the password", "", "it still does not"):
+        await asyncio.sleep(0.01)
+        said += capsys.readouterr().err
+    assert said == "lastword: it does not accept the password\n"
+    keeping.cancel()
