@@ -85,15 +85,16 @@ async def test_a_fleet_without_a_server_is_refused_after_ten_seconds_with_each_o
     with (
         socket.create_server(("127.0.0.1", 0)) as silent,
         listening(lambda each: each.sendall(b"HTTP/1.1 400 Bad Request\r\n\r\n")) as web,
+        listening(lambda each: each.sendall(b"INFO null\r\n")) as strange,
     ):
         mute = f"127.0.0.1:{silent.getsockname()[1]}"
-        said = await refusal(
-            f"nats://u:{SECRET}@{closed}", f"nats://{SECRET}@{mute}", f"nats://u:{SECRET}@{web}"
-        )
+        named = (f"nats://u:{SECRET}@{each}" for each in (closed, web, strange))
+        said = await refusal(f"nats://{SECRET}@{mute}", *named)
     assert "no NATS server of the fleet answers" in said
     assert f"{closed} (connection refused)" in said
     assert f"{mute} (no answer)" in said
     assert f"{web} (not a NATS server)" in said
+    assert f"{strange} (not a NATS server)" in said
     assert said.endswith("start one, or correct --fleet")
     assert START_SECONDS / 2 < time.monotonic() - began < patient(2 * START_SECONDS)
 

@@ -66,6 +66,11 @@ _CREDENTIALS = re.compile(
 """The part of a credentials file that nats-py reads; it fails with other errors without it."""
 
 
+def _is_news(record: logging.LogRecord) -> bool:
+    """Return whether a warning of asyncio's is none that nats-py causes when its TLS ends."""
+    return "eof_received" not in str(record.msg)
+
+
 class _UnusableServerError(FleetError):
     """A server that stays unusable until its configuration, or the node's, is corrected."""
 
@@ -142,6 +147,7 @@ class Broker:
         self._listeners: list[Callable[[bool], None]] = []
         self._violations: deque[str] = deque(maxlen=MAX_VIOLATIONS)
         logging.getLogger("nats").propagate = False  # it is reported here
+        logging.getLogger("asyncio").addFilter(_is_news)
 
     # The connection.
 
@@ -265,10 +271,12 @@ class Broker:
                 return await _connected(url, options, self._note)
             except _UnusableServerError as error:
                 unusable = _UnusableServerError(f"the NATS server {servers_of([url])}: {error}")
-            except (nats.errors.Error, OSError, TimeoutError) as error:
+            except Exception as error:  # noqa: BLE001 - as nats-py fails for what it cannot read
                 if isinstance(error, (TimeoutError, nats.errors.TimeoutError)):
                     reason = "no answer"
-                elif "expecting INFO" in str(error):
+                elif "expecting INFO" in str(error) or not isinstance(
+                    error, (nats.errors.Error, OSError)
+                ):
                     reason = "not a NATS server"
                 else:
                     number = getattr(error, "errno", None)  # asyncio's text repeats the address

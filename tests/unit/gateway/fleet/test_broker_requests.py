@@ -1,12 +1,14 @@
-"""What becomes of a request to the fleet's servers whose task is ended."""
+"""What becomes of a request to the fleet's servers whose task is ended, and what is not logged."""
 
 from __future__ import annotations
 
 import asyncio
+import logging
 
 import pytest
 
-from lastword.gateway.fleet.broker import keep_cancellation
+from lastword.gateway.fleet.broker import Broker, keep_cancellation
+from lastword.gateway.settings.values import FleetSettings
 from tests.kit.patience import FUSE_SECONDS, fused
 
 
@@ -41,3 +43,11 @@ async def test_an_ending_task_can_still_make_a_request() -> None:
     await asyncio.sleep(0)
     asking.cancel()
     assert await asking == "asked"
+
+
+def test_the_end_of_a_servers_tls_is_no_warning(caplog: pytest.LogCaptureFixture) -> None:
+    Broker(FleetSettings(urls=["tls://x"]), "test")
+    logger = logging.getLogger("asyncio")
+    logger.warning("returning true from eof_received() has no effect when using ssl")
+    logger.warning("another %s", "warning")
+    assert caplog.messages == ["another warning"]
