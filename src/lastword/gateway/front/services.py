@@ -12,6 +12,7 @@ from __future__ import annotations
 import asyncio
 import time
 from typing import TYPE_CHECKING, Any
+from weakref import WeakValueDictionary
 
 import msgspec
 from starlette.responses import Response
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     from lastword.gateway.front.fleet_shared import FleetPush
     from lastword.gateway.front.holders import Holders
     from lastword.gateway.front.tokens import Grant, Keeper
+    from lastword.gateway.front.viewer_link import ViewerLink
     from lastword.gateway.settings.values import GatewaySettings
 
 
@@ -61,6 +63,7 @@ class FrontServices:
         quality: the measurements.
         guest_pace: limits how often sessions are attached and listed with one guest's token.
         attach_pace: the same for one link of the owner's.
+        newest: each viewer's latest link, by its id.
     """
 
     def __init__(
@@ -87,6 +90,7 @@ class FrontServices:
         all_return = Rate(per_second=4, burst=4 * socket_shares(settings.holder.viewers).of_token)
         self.guest_pace: RateLimiter = RateLimiter(all_return, time.monotonic)
         self.attach_pace: RateLimiter = RateLimiter(ATTACHES, time.monotonic)
+        self.newest: WeakValueDictionary[str, ViewerLink] = WeakValueDictionary()
 
     async def sessions(self, grant: Grant) -> list[dict[str, Any]]:
         """Return the sessions that the bearer of a token may see."""

@@ -86,6 +86,7 @@ class ViewerLink(ABC):
         self._client: dict[str, Any] = {}
         self._viewer = ""
         self._is_new = True
+        self._has_left = False
         self._replay = False
         self._takes_lines = False
         self._upstreams: dict[str, Upstream] = {}
@@ -139,6 +140,7 @@ class ViewerLink(ABC):
 
     async def leave(self) -> None:
         """Disconnect from the holders, after delivering what the viewer has sent."""
+        self._has_left = True
         if self._lingering is not None:
             self._lingering.cancel()
         await self._delivery.finish()
@@ -161,6 +163,7 @@ class ViewerLink(ABC):
             self._viewer, self._is_new = viewer, False
         else:
             self._viewer = secrets.token_hex(8)
+        self._services.newest[self._viewer] = self
         request_id = frame.message.request_id or jsonrpc.NULL_ID
         result: dict[str, Any] = {}
         if self.grant.is_owners and (self._only or self._services.directory.has_room):
@@ -276,6 +279,9 @@ class ViewerLink(ABC):
             else:
                 await self._refuse(frame, access.unknown_session(session_id or ""))
             return
+        is_back = self._has_left and self._services.newest.get(self._viewer, self) is not self
+        if is_back and frame.message.method in acp.BRINGS_BACK:
+            return  # it would take the session from the viewer's new link
         self._hand_over(upstream, frame)
         with contextlib.suppress(OSError):
             await upstream.drain()
