@@ -170,7 +170,7 @@ class Connector:
             position = self._positions.get(item.session_id or "")
             if item.method == acp.INITIALIZE:
                 continue
-            if item.method in acp.BRINGS_BACK and item.request is not None:
+            if item.method in acp.BRINGS_BACK and item.request is not None and item.session_id:
                 effects += self._bring_back(item)
                 continue
             if position is not None and not position.attached:

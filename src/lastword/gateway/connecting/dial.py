@@ -19,7 +19,12 @@ from urllib.parse import urlsplit, urlunsplit
 
 import msgspec
 from websockets.asyncio.client import ClientConnection, connect
-from websockets.exceptions import ConnectionClosed, InvalidHandshake, InvalidStatus, InvalidURI
+from websockets.exceptions import (
+    ConnectionClosed,
+    InvalidProxy,
+    InvalidStatus,
+    WebSocketException,
+)
 
 from lastword._version import __version__
 from lastword.client import reconnect
@@ -280,8 +285,10 @@ async def _end_with(socket: ClientConnection, tunnel: Tunnel) -> None:
     await tunnel.close()
 
 
-FAILURES = (OSError, InvalidHandshake, InvalidURI, EOFError, ConnectionClosed)
-"""What an attempt can fail with."""
+FAILURES = (OSError, WebSocketException, EOFError, ValueError, ImportError)
+"""What an attempt can fail with: the last two, by the environment's proxy or the host's name."""
+
+UNUSABLE = "the URL's host, or the proxy of this environment, cannot be used"
 
 
 def failed(error: Exception) -> reconnect.Event:
@@ -291,6 +298,8 @@ def failed(error: Exception) -> reconnect.Event:
         return reconnect.Refused(error.response.status_code, wait)
     if isinstance(error, ssh.SshError) and error.status:
         return reconnect.Refused(error.status)
+    if isinstance(error, InvalidProxy | ValueError):  # whose words may have the proxy's password
+        return reconnect.ConnectFailed(UNUSABLE)
     reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
     return reconnect.ConnectFailed(reason or type(error).__name__)
 

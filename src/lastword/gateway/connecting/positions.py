@@ -17,6 +17,7 @@ gateway's, the same over every link.
 
 from __future__ import annotations
 
+import contextlib
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import msgspec
@@ -229,6 +230,20 @@ META = "lastword"
 _MARK = b'"lastword"'
 
 
+def members_of(raw: bytes | Raw | None) -> dict[str, Raw]:
+    """Return an object's members with their values undecoded; none of anything else.
+
+    An object that is nested too deeply has none either.
+    """
+    with contextlib.suppress(msgspec.MsgspecError, ValueError, RecursionError):
+        return raw_members(None if raw is None else Raw(raw))
+    # Half a character, as of an emoji that was cut in two, has an escape that msgspec refuses.
+    return {
+        name.encode(errors="replace").decode(): Raw(jsonrpc.dumps(value))
+        for name, value in object_of(jsonrpc.loads(raw or b"")).items()
+    }
+
+
 def greeting(frame: Frame, number: int, viewer: str, secret: str) -> bytes:
     """Return the editor's `initialize` for the gateway, with cursors and the earlier viewer."""
     ours = {"replay": 1} | ({"viewer": viewer, "secret": secret} if viewer else {})
@@ -242,16 +257,17 @@ def from_cursor(line: bytes, cursor: Cursor) -> bytes:
 
 def with_compact_past(line: bytes) -> bytes:
     """Return a request that attaches, with a compact past unless the editor chose."""
-    members = raw_members(msgspec.json.decode(line, type=dict[str, Raw]).get("params"))
-    if META in raw_members(members.get("_meta")):
+    if META in members_of(members_of(members_of(line).get("params")).get("_meta")):
         return line
     return _with_ours(line, {"replay": "compact"})
 
 
 def _with_ours(line: bytes, ours: dict[str, Any]) -> bytes:
-    members = msgspec.json.decode(line, type=dict[str, Raw])
-    params = raw_members(members.get("params"))
-    meta = raw_members(params.get("_meta"))
+    members = members_of(line)
+    if not members:
+        return line
+    params = members_of(members.get("params"))
+    meta = members_of(params.get("_meta"))
     meta[META] = Raw(msgspec.json.encode(ours))
     params["_meta"] = Raw(msgspec.json.encode(meta))
     members["params"] = Raw(msgspec.json.encode(params))
@@ -267,12 +283,9 @@ def stripped(line: bytes, member: str) -> tuple[bytes, dict[str, Any]]:
     """
     if _MARK not in line:
         return line, {}
-    try:
-        members = msgspec.json.decode(line, type=dict[str, Raw])
-        inner = raw_members(members.get(member))
-        meta = raw_members(inner.get("_meta"))
-    except (msgspec.MsgspecError, ValueError, RecursionError):
-        return line, {}
+    members = members_of(line)
+    inner = members_of(members.get(member))
+    meta = members_of(inner.get("_meta"))
     ours = meta.pop(META, None)
     if ours is None:
         return line, {}
@@ -304,7 +317,7 @@ def with_id(line: bytes, request_id: bytes) -> bytes:
 
 def folder_of(line: bytes) -> dict[str, Raw]:
     """Return what a request says about where its session works, unchanged."""
-    params = raw_members(msgspec.json.decode(line, type=dict[str, Raw]).get("params"))
+    params = members_of(members_of(line).get("params"))
     names = ("cwd", "mcpServers", "additionalDirectories")
     return {name: params[name] for name in names if name in params}
 
@@ -317,8 +330,8 @@ def attach_request(session_id: str, folder: Mapping[str, Raw], method: str, numb
 
 def with_param(line: bytes, name: str, value: dict[str, Any]) -> bytes:
     """Return the line with one more member in its params."""
-    members = msgspec.json.decode(line, type=dict[str, Raw])
-    params = raw_members(members.get("params"))
+    members = members_of(line)
+    params = members_of(members.get("params"))
     params[name] = Raw(msgspec.json.encode(value))
     members["params"] = Raw(msgspec.json.encode(params))
     return msgspec.json.encode(members)
@@ -326,8 +339,8 @@ def with_param(line: bytes, name: str, value: dict[str, Any]) -> bytes:
 
 def with_result(line: bytes, name: str, value: str) -> bytes:
     """Return the line with one more member in its result, in first place."""
-    members = msgspec.json.decode(line, type=dict[str, Raw])
-    result = {name: Raw(msgspec.json.encode(value))} | raw_members(members.get("result"))
+    members = members_of(line)
+    result = {name: Raw(msgspec.json.encode(value))} | members_of(members.get("result"))
     members["result"] = Raw(msgspec.json.encode(result))
     return msgspec.json.encode(members)
 

@@ -68,6 +68,45 @@ def test_a_line_that_is_not_a_message_is_answered_to_the_editor_and_else_ignored
     assert link.up == []
 
 
+@pytest.mark.parametrize(
+    "params",
+    [
+        r'{"sessionId":"s","cwd":"/w","_meta":{"title":"half \ud83d"}}',
+        r'{"sessionId":"s","cwd":"/w","_meta":{"\ud83d":1}}',
+        '{"sessionId":"s","cwd":"/w","mcpServers":' + "[" * 5000 + "]" * 5000 + "}",
+        '{"sessionId":"s","_meta":1}',
+        '["s"]',
+    ],
+    ids=["half a character", "in a name", "deep", "no object", "a list"],
+)
+@pytest.mark.parametrize("method", ["initialize", "session/new", "session/load"])
+def test_a_request_with_odd_parameters_is_passed_on_and_answered(method: str, params: str) -> None:
+    connector = core.Connector()
+    request = f'{{"jsonrpc":"2.0","id":1,"method":"{method}","params":{params}}}'.encode()
+    if method != "initialize":
+        connector.from_editor(jsonrpc.request(b"0", "initialize", {}), 0.0)
+        connector.opened()
+        connector.from_gateway(jsonrpc.result(b"1", {}), 0.0)
+    effects = [*connector.from_editor(request, 0.0), *connector.opened()]
+    (asked,) = [each.line for each in effects if isinstance(each, ToGateway)][:1]
+    frame = jsonrpc.decode(asked)
+    assert isinstance(frame, jsonrpc.Frame)
+    assert frame.message.method == method
+    assert ("half" in params) == (b"half \\ud83d" in asked)
+    result = {"sessionId": "s", "_meta": {"lastword": {"epoch": "e", "from": 1}}}
+    effects = connector.from_gateway(jsonrpc.result(frame.message.request_id or b"", result), 0.0)
+    answers = [json.loads(each.line) for each in effects if isinstance(each, ToEditor)]
+    assert [each["id"] for each in answers] == [1]
+
+
+def test_the_gateways_numbers_are_read_beside_half_a_character_too() -> None:
+    """As in a reply whose emoji is cut in two between its chunks."""
+    line = rb'{"method":"x","params":{"text":"\ud83d","_meta":{"lastword":{"seq":7}}}}'
+    shown, ours = positions.stripped(line, "params")
+    assert ours == {"seq": 7}
+    assert json.loads(shown) == {"method": "x", "params": {"text": "\ud83d"}}
+
+
 @pytest.mark.parametrize("refused", [True, False], ids=["refused", "given up"])
 def test_an_initialize_that_fails_may_come_again(refused: bool) -> None:
     link = PlayedLink()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import io
 import json
 from typing import TYPE_CHECKING, Any
@@ -102,6 +103,28 @@ def test_what_ended_a_link_is_its_status_its_code_or_its_text() -> None:
     closed = ConnectionClosedError(Close(1012, "restart"), None)
     assert dial.ended(closed) == reconnect.Closed(1012, "restart")
     assert dial.ended(ConnectionClosedError(None, None)) == reconnect.Closed(1006)
+
+
+@pytest.mark.parametrize(
+    ("host", "proxy", "cause"),
+    [
+        ("a..b", "", dial.UNUSABLE),
+        ("host", "ftp://me:secret@proxy", dial.UNUSABLE),
+        ("host", "http://me:secret#@proxy:1", dial.UNUSABLE),
+        ("host", "socks5://127.0.0.1:1", "connecting through a SOCKS proxy requires python-socks"),
+    ],
+)
+def test_a_name_or_a_proxy_that_cannot_be_used_ends_the_attempt_at_once(
+    host: str, proxy: str, cause: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("http", "https", "all", "no"):
+        monkeypatch.delenv(f"{name}_proxy", raising=False)
+        monkeypatch.delenv(f"{name}_proxy".upper(), raising=False)
+    if proxy:
+        monkeypatch.setenv("https_proxy", proxy)
+    with pytest.raises(dial.FAILURES) as failed:
+        asyncio.run(dial.dial(f"wss://{host}/acp", "token"))
+    assert dial.failed(failed.value) == reconnect.ConnectFailed(cause)
 
 
 def test_each_line_replaces_the_one_before_on_a_terminal_and_stands_by_itself_on_a_pipe() -> None:
@@ -212,7 +235,7 @@ def test_changing_a_path_leaves_the_rest_of_the_message_alone() -> None:
         ("channel 0: open failed: administratively prohibited: x", "AllowTcpForwarding", True),
         ("channel 0: open failed: connect failed: Connection refused", "nothing listens", False),
         ("ssh: Could not resolve hostname box: x", "cannot be resolved", False),
-        ("ssh: connect to host box port 22: Connection refused", "refuses connections", False),
+        ("ssh: connect to host box port 22: Connection refused", "refuses ssh connections", False),
         ("ssh: connect to host box port 22: Network is unreachable", "cannot be reached", False),
         ("Timeout, server box not responding.", "cannot be reached", False),
         ("** WARNING: x\nkex_exchange_identification: x", "failed: kex_exchange", False),
