@@ -429,13 +429,16 @@ def content_of(path: str, what: str, limit_bytes: int | None = None) -> str:
         limit_bytes: The most that is read.
 
     Raises:
-        TargetError: It cannot be read, or is not text.
+        TargetError: It cannot be read, is empty, or is not text.
     """
     try:
         with open(path, "rb") as file:
-            return decoded(file.read(limit_bytes or MAX_SECRET_BYTES), "strict").strip()
+            text = decoded(file.read(limit_bytes or MAX_SECRET_BYTES), "strict").strip()
     except OSError as error:
         reason = (error.strerror or "failed").lower()
         raise TargetError(f"{what} cannot be read ({reason})") from error
     except UnicodeDecodeError:
         raise TargetError(f"{what} is not text") from None
+    if not text:
+        raise TargetError(f"{what} is empty")
+    return text

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import msgspec
 import pytest
 
-from lastword.cli.gateway.options import read
+from lastword.cli.gateway.options import read, token_parser
 from lastword.cli.run.options import UsageError
 from lastword.gateway.settings.values import HolderSettings, servers_of
 from lastword.outbox.report import TargetOptions
@@ -82,6 +82,11 @@ def test_a_value_is_read_as_its_option_defines() -> None:
         ),
         ("--log-age", "soon", ": it takes a duration"),
         ("--detach-grace", "-1", ": it takes a duration"),
+        ("--allow-host", "https://a.example", ": it takes a host name, such as"),
+        *(
+            ("--allow-origin", text, ": it takes an origin, such as https://app.example")
+            for text in ("foo", "https://", "https://a.example/app", "https://a,b")
+        ),
         ("--viewers", "0", ": it takes a number from 1 up"),
         *(("--fleet-node", text, "") for text in ("a..b", "-a", "a b", "a.", "x" * 64, "a/b", "*")),
     ],
@@ -92,6 +97,16 @@ def test_an_invalid_value_is_reported_with_what_its_option_takes(
     with pytest.raises(SystemExit):
         read([f"{option}={text}", "--", "agent"])
     assert f"{option} cannot be {text!r}{takes}" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("text", ["", "gw.example", "ftp://gw.example", "http://", "http://[::1"])
+def test_a_link_leads_to_a_page_that_a_browser_can_open(
+    text: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert token_parser().read(["--link", "https://gw.example/"]).link == "https://gw.example"
+    with pytest.raises(SystemExit):
+        token_parser().read(["--link", text])
+    assert f"--link cannot be {text!r}: it takes an address" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("by_variable", [False, True])

@@ -50,6 +50,8 @@ NTFY, HOOK = "ntfy://ntfy.example/t", "https://hook.example"
         ),
         (NTFY, "notify_secret_file", "tk abc", "does not have a token"),
         (NTFY, "notify_secret_file", "a\nb", "does not have a token"),
+        *((url, "notify_secret_file", " \n", "is empty") for url in (NTFY, HOOK)),
+        (HOOK, "notify_template", "", "is empty"),
         (NTFY, "notify_template", "{title}", "has its own format"),
         (HOOK, "notify_template", "[" * 60_000, "nested too deeply"),
         (HOOK, "notify_template", "x" * 70_000, "more than 64 KiB"),

@@ -207,7 +207,7 @@ def words_of(option: Option, texts: list[str]) -> list[str]:
 
 
 _NUMBERS = {"seconds", "bytes", "count", "days", "duration", "positive-duration", "size", "number"}
-LISTS = {"names", "networks"}
+LISTS = {"hosts", "origins", "networks"}
 
 
 def _texts(option: Option, value: object, folder: str) -> list[str] | None:

@@ -328,8 +328,8 @@ def _signal(options: argparse.Namespace, number: signal.Signals) -> int:
     if pid is None:
         return refuse("", f"you have no gateway {_missing(options)}", status=1)
     os.kill(pid, number)
-    doing = "reloading" if number == signal.SIGHUP else "stopping"
-    sys.stdout.write(f"gateway: process {pid} is {doing}\n")
+    doing = "was asked to reload" if number == signal.SIGHUP else "is stopping"
+    sys.stdout.write(f"gateway: process {pid} {doing}\n")
     return 0
 
 

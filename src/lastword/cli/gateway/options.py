@@ -5,6 +5,7 @@ Owns their meaning, and their error messages. Loads without the extra.
 
 from __future__ import annotations
 
+import argparse
 import os
 import socket
 from functools import partial
@@ -17,13 +18,13 @@ from lastword.cli.run.options import RunOptions, UsageError, parse, value_flags
 from lastword.cli.words import nearest
 from lastword.core.link.option_table import BY_KEY
 from lastword.gateway.front.tokens import TOKEN_SECONDS
+from lastword.gateway.settings.option import KINDS
 from lastword.gateway.settings.values import OPTIONS, URL_VARIABLE, node_name, settings_of
 from lastword.gateway.viewing.reader import Role
 from lastword.outbox.report import TargetError, TargetOptions, target_of, target_options
 from lastword.record.paths import named_folder, state_folder
 
 if TYPE_CHECKING:
-    import argparse
     from collections.abc import Callable, Sequence
 
     from lastword.cli.config.settings import FileSettings
@@ -95,6 +96,19 @@ _TOKEN_OPTIONS = f"""\
 """
 
 
+def _page(text: str) -> str:
+    """Return the URL of a gateway's page.
+
+    Raises:
+        argparse.ArgumentTypeError: It is not one.
+    """
+    kind = KINDS["web-address"]
+    url: str | None = kind.read(text)
+    if not url:
+        raise argparse.ArgumentTypeError(f"cannot be {text!r}: it takes {kind.expects}")
+    return url
+
+
 def token_parser() -> CommandParser:
     """Return the parser of `lastword gateway token`."""
     made = CommandParser(
@@ -113,7 +127,7 @@ def token_parser() -> CommandParser:
         role={"choices": [role.value for role in Role], "default": Role.CONTROLLER.value},
         session={"default": ""},
         expires={"type": seconds},
-        link={"nargs": "?", "const": os.environ.get(URL_VARIABLE) or _HERE},
+        link={"nargs": "?", "type": _page, "const": os.environ.get(URL_VARIABLE) or _HERE},
         fleet_key_file={"default": ""},
     )
     add_record_option(made, "gateway")

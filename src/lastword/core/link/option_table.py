@@ -189,7 +189,9 @@ def _is_url(text: str, schemes: AbstractSet[str]) -> bool:
     host, colon, port = place.rpartition(":")
     if not colon or place.endswith("]"):
         host, colon, port = place, "", ""
-    if host in {"", "[]"} or {*'\\#<>"^`{|}'} & {*text} or (":" in host and host[0] != "["):
+    if host in {"", "[]"} or {*'\\#<>"^`{|}'} & {*text}:
+        return False
+    if {*"[]:"} & {*host} and (host[0], host[-1]) != ("[", "]"):
         return False
     digits = port.isascii() and port.isdigit() and len(port) <= len(str(_MAX_PORT))
     return not colon or (digits and 0 < int(port) <= _MAX_PORT)

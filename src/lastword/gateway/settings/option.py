@@ -23,6 +23,8 @@ _SIZE = Option("size", "bytes", "")
 _URL = Option("url", "url", "")
 _DURATIONS = (("d", 86_400), ("h", 3600), ("m", 60))
 _NODE_NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9_-]|\.(?=[A-Za-z0-9_-])){0,62}")
+_HOST = re.compile(r"[^/\s]+")
+_ORIGIN = re.compile(r"null|[A-Za-z][A-Za-z0-9+.-]*://[^/?#\s]+/?")
 _SIZES = (("GiB", 1024**3), ("MiB", 1024**2), ("KiB", 1024))
 
 
@@ -63,7 +65,7 @@ class Setting(Option):
     @property
     def is_list(self) -> bool:
         """Whether it may be given several times, each time with several values."""
-        return self.kind in {"names", "networks"}
+        return self.kind in {"hosts", "origins", "networks"}
 
     @property
     def expects(self) -> str:
@@ -140,6 +142,11 @@ def _names(text: str) -> list[str]:
     return [name.strip() for name in text.split(",") if name.strip()]
 
 
+def _formed(text: str, form: re.Pattern[str]) -> list[str] | None:
+    names = _names(text)
+    return names if all(map(form.fullmatch, names)) else None
+
+
 def _networks(text: str) -> list[str] | None:
     names = _names(text)
     for name in names:
@@ -203,7 +210,18 @@ KINDS = {
         lambda value: _with_unit(value, _SIZES, ""),
     ),
     "number": ValueKind("N", "a number from 1 up", _number, int),
-    "names": ValueKind("NAME", "a list of texts", _names, ", ".join),
+    "hosts": ValueKind(
+        "NAME",
+        "a host name, such as gateway.example",
+        lambda text: _formed(text, _HOST),
+        ", ".join,
+    ),
+    "origins": ValueKind(
+        "ORIGIN",
+        "an origin, such as https://app.example",
+        lambda text: _formed(text, _ORIGIN),
+        ", ".join,
+    ),
     "networks": ValueKind(
         "ADDRESS", "an IP address, or a network such as 10.0.0.0/24", _networks, ", ".join
     ),

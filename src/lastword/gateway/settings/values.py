@@ -315,10 +315,9 @@ class GatewaySettings(msgspec.Struct, frozen=True, kw_only=True):
         list[str],
         Setting(
             "allow-origin",
-            "names",
+            "origins",
             "allow web pages from this origin, such as https://app.example; can be repeated",
             group=WHERE,
-            metavar="ORIGIN",
             note="the gateway's own",
         ),
     ] = []
@@ -326,7 +325,7 @@ class GatewaySettings(msgspec.Struct, frozen=True, kw_only=True):
         list[str],
         Setting(
             "allow-host",
-            "names",
+            "hosts",
             "a host name of the gateway, for example behind a proxy; can be repeated",
             group=WHERE,
             note="this machine's loopback names",
