@@ -242,6 +242,15 @@ def test_one_command_sets_it_up_and_the_turn_survives_any_network_failure(
     assert "is stopping" in user.box.ssh(f"~/.local/bin/{stop}").stdout
 
 
+def test_removing_it_from_one_editor_leaves_another_editors_token(user: User) -> None:
+    (user.home / ".jetbrains").mkdir()
+    for editor in ("zed", "jetbrains"):
+        user.setup(editor, "--write", "--", "counting")
+    user.setup("zed", "--remove")
+    (token,) = user.home.rglob("*.token")
+    assert str(token) in (user.home / ".jetbrains/acp.json").read_text()
+
+
 async def _turns(user: User, project: Path) -> None:
     async with user.editor() as editor:
         session_id = await editor.begin(project, {"fs": {"readTextFile": True}, "terminal": True})
@@ -331,6 +340,13 @@ def test_an_unusable_host_or_command_is_refused_in_a_sentence(user: User) -> Non
     box.use_key("user")
     assert "say which agent it is to serve" in user.setup("zed", "--write", status=1)
     assert "box has no program 'nowhere'" in user.setup("zed", "--", "nowhere", status=1)
+    (box.home / ".local/state").write_text("")
+    assert "did not start: mkdir: " in user.setup("zed", *words, status=1)
+    (box.home / ".local/state").unlink()
+    keys = box.folder / "authorized_keys"
+    keys.write_text(f'command="echo Hello >&2; echo No logins here; exit 1" {keys.read_text()}')
+    assert "ssh to box failed: No logins here" in user.setup("zed", *words, status=1)
+    shutil.copy(box.folder / "user.pub", keys)
     box.install("lastword", "echo lastword 0.1.9")
     assert "box has lastword 0.1.9, and this needs 0.2" in user.setup("zed", *words, status=1)
     (box.home / ".local/bin/lastword").unlink()

@@ -332,7 +332,7 @@ def _request(options: argparse.Namespace, command: list[str] | None) -> SetupReq
             f"lastword setup {editor.name} -- {alone}"
         )
     existing = options.wrap is not None or options.remove
-    machine = _remote(options)
+    machine = _remote(options, editor.name)
     if command is None and not existing and machine is None:
         raise UsageError(
             f"say which agent: lastword setup {editor.name} claude, or "
@@ -356,7 +356,7 @@ def _request(options: argparse.Namespace, command: list[str] | None) -> SetupReq
     )
 
 
-def _remote(options: argparse.Namespace) -> remote.Remote | None:
+def _remote(options: argparse.Namespace, editor: str) -> remote.Remote | None:
     if options.host is None:
         given = [f"--{name}" for name in ("port", "folder") if getattr(options, name) is not None]
         if given:
@@ -369,7 +369,8 @@ def _remote(options: argparse.Namespace) -> remote.Remote | None:
     folder = options.folder or ""
     if folder and FolderMap.read(folder) is None:
         raise UsageError(f"--folder cannot be {folder!r}: it takes {FOLDER_EXPECTS}")
-    return remote.Remote(options.host, options.port or remote.DEFAULT_PORT, folder)
+    port = options.port or remote.DEFAULT_PORT
+    return remote.Remote(options.host, port, folder, editor=editor)
 
 
 def _editor(options: argparse.Namespace) -> Editor:

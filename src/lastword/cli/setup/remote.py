@@ -76,7 +76,7 @@ say done yes
 
 _START = r"""
 log=${XDG_STATE_HOME:-$HOME/.local/state}/lastword/gateway-{port}.log
-(umask 077; mkdir -p "${log%/*}")
+why=$({ umask 077; mkdir -p "${log%/*}" && : >>"$log"; } 2>&1)
 cd || exit
 nohup {line} >>"$log" 2>&1 &
 started=$!
@@ -87,7 +87,7 @@ while [ -z "$(running)" ] && [ "$tries" -lt 60 ] && kill -0 "$started" 2>/dev/nu
 done
 say pid "$(running)"
 say log "$log"
-say end "$(tail -n 1 "$log")"
+say end "${why:-$(tail -n 1 "$log")}"
 say done yes
 """
 
@@ -110,12 +110,14 @@ class Remote:
         port: the gateway's port there.
         folder: what `lastword connect --folder` takes; empty for home in place of home.
         program: lastword's own path there, once it is known.
+        editor: the editor here, which has a token of its own.
     """
 
     host: str
     port: int = DEFAULT_PORT
     folder: str = ""
     program: str = "lastword"
+    editor: str = ""
 
     @property
     def suffix(self) -> str:
@@ -125,7 +127,7 @@ class Remote:
     def token_path(self, environment: Mapping[str, str]) -> str:
         """Return the path of the file here with the token."""
         name = re.sub(r"[^\w.@-]", "-", self.host)
-        return os.path.join(_token_folder(environment), f"{name}-{self.port}.token")
+        return os.path.join(_token_folder(environment), f"{name}-{self.port}-{self.editor}.token")
 
     def words(self, home: str, environment: Mapping[str, str]) -> list[str]:
         """Return the words of `lastword connect` for the editor's entry."""
@@ -356,8 +358,9 @@ def _answers(remote: Remote, text: str, way: str) -> dict[str, str]:
             name, _, value = line.removeprefix(_MARK).partition("=")
             answers[name] = "".join(filter(str.isprintable, value))[:_LAST].strip()
     if "done" not in answers:
-        output = done.stderr.decode("utf-8", "replace")
-        raise ssh.error_of(remote.host, output, done.returncode)
+        # A shell that lets nobody in says so on stdout, perhaps after a banner on stderr.
+        output = done.stderr if answers else done.stderr + done.stdout
+        raise ssh.error_of(remote.host, output.decode("utf-8", "replace"), done.returncode)
     return answers
 
 
