@@ -31,6 +31,7 @@ from lastword.core.protocol.acp import object_of
 
 if TYPE_CHECKING:
     from lastword.client.reconnect import GiveUp
+    from lastword.core.failure.transport_words import TransportWord
     from lastword.core.protocol.jsonrpc import Frame
 
 
@@ -44,18 +45,27 @@ _WORDS = {
 """The words for ends of the search that differ from the policy's own: it asks for no session."""
 
 
-NOT_FOUND = "There is no gateway at this address. Check its path, which is /acp unless set."
-"""What a 404 means if the URL names no session."""
+_OWN_SENTENCES = {"gateway_not_found", "frame_too_large"}
+"""The words that say more here than the policy's own: a 404 without a session, and a close."""
+
+
+def _word_of(end: GiveUp) -> TransportWord:
+    if end.cause.startswith("closed 1009"):
+        return BY_NAME["frame_too_large"]
+    return BY_NAME[_WORDS.get(end.why, end.why.value)]
 
 
 def sentence_of(end: GiveUp) -> str:
     """Return why the search has ended, and what to do."""
-    return NOT_FOUND if end.why is Why.SESSION_UNKNOWN else f"{end.line} {end.advice}".strip()
+    word = _word_of(end)
+    if word.word in _OWN_SENTENCES:
+        return f"{word.sentence} {word.advice}"
+    return f"{end.line} {end.advice}".strip()
 
 
 def of_end(end: GiveUp) -> AgentError:
     """Return the failure of everything that was open when the search ended."""
-    word = BY_NAME[_WORDS.get(end.why, end.why.value)]
+    word = _word_of(end)
     kind = ErrorType(word.type)
     action = Action.WAIT if end.why is Why.ASKED_TO_WAIT else Action(word.action)
     retryable = word.word == UNREACHABLE

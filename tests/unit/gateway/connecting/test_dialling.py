@@ -15,6 +15,7 @@ from websockets.http11 import Response
 
 from lastword.cli.connect import main
 from lastword.client import reconnect
+from lastword.core.failure.taxonomy import Action, ErrorType
 from lastword.gateway.connecting import dial, failures, ssh
 from lastword.gateway.connecting.ssh import Elsewhere, FolderMap
 from lastword.gateway.connecting.status_line import CLEAR, StatusLine
@@ -259,6 +260,21 @@ def test_an_error_of_ssh_becomes_a_sentence_with_what_to_do(
     message = failures.of_end(dial.end_of(ends[0], error)).message
     assert message.endswith(f"No connection through ssh: {error}.")
     assert message.startswith("No connection" if lasts else "Gave up after 6 tries.")
+
+
+def test_a_message_over_the_gateways_limit_is_named_as_the_cause() -> None:
+    state = reconnect.initial(0)
+    for event in (reconnect.Signal.TICK, reconnect.Signal.OPENED):
+        state, _ = reconnect.step(state, event, 0, 0.5)
+    _, actions = reconnect.step(state, reconnect.Closed(1009, "frame with 20 bytes"), 0, 0.5)
+    (end,) = [each for each in actions if isinstance(each, reconnect.GiveUp)]
+    error = failures.of_end(dial.end_of(end, None))
+    assert (error.type, error.reason, error.action) == (
+        ErrorType.INVALID_REQUEST,
+        "frame_too_large",
+        Action.SHORTEN,
+    )
+    assert error.message.startswith("A message was larger than the gateway accepts. Send smaller")
 
 
 def test_a_host_is_one_word_and_no_option() -> None:
