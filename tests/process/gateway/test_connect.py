@@ -74,6 +74,7 @@ async def test_a_wrong_token_gets_the_editor_a_typed_answer_and_a_line_on_stderr
     async with connected(gateway.url, "wrong") as editor:
         payload = failure_of(await editor.call("initialize", HELLO))
         assert (payload["reason"], payload["retryable"]) == ("unauthorized", False)
+        assert "Make a new one with `lastword gateway token`" in payload["message"]
         status, on_stderr = await editor.close()
         assert status == 0
         assert "HTTP 401" in on_stderr

@@ -45,6 +45,12 @@ _WORDS = {
 """The words for ends of the search that differ from the policy's own: it asks for no session."""
 
 
+RENEW = (
+    "Make a new one with `lastword gateway token` on its machine, or by the `lastword setup` "
+    "command with --host that made this one."
+)
+"""What to do about a refused token, which may have expired: an editor has no login."""
+
 _OWN_SENTENCES = {"gateway_not_found", "frame_too_large"}
 """The words that say more here than the policy's own: a 404 without a session, and a close."""
 
@@ -60,6 +66,8 @@ def sentence_of(end: GiveUp) -> str:
     word = _word_of(end)
     if word.word in _OWN_SENTENCES:
         return f"{word.sentence} {word.advice}"
+    if end.why is Why.UNAUTHORIZED:
+        return f"{end.line} {RENEW}"
     return f"{end.line} {end.advice}".strip()
 
 
