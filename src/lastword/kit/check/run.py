@@ -55,7 +55,7 @@ REPLAYED_SECONDS = 20.0
 """Longer acts are played only once, since a race does not last that long."""
 
 MUTE_ACTS = 4
-"""After so many acts in a row without an answer to `initialize`, others wait a tenth as long."""
+"""After this many acts in a row without an answer to `initialize`, others wait a tenth as long."""
 
 FEW_ACTS = 2
 """A check of more acts than this judges each separately."""
