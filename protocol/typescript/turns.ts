@@ -50,7 +50,7 @@ const DEFAULTS: Required<GuardOptions> = {
   silentSuccess: "error",
   fallback: "auto",
 };
-const IMPLEMENTATION = "lastword-typescript/0.1.0";
+const IMPLEMENTATION = "lastword-typescript/0.3.0";
 const HOLD_MS = 250;
 const MAX_RETRY_WAIT_MS = 6 * 3_600_000;
 const MAX_WAITING = 32;
