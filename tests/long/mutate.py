@@ -32,6 +32,8 @@ from tests.kit.places import ROOT
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    import pytest
+
 SOURCE = Path("src", "lastword")
 ROOMS = (
     *("core/link", "core/failure", "core/restart", "gateway/holder", "gateway/log"),
@@ -192,6 +194,12 @@ def play(copied: Path, tests: Iterable[str], *options: str) -> bool:
             process.wait()
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    """As a plugin of pytest, have the processes measured that a worker's tests start."""
+    if hasattr(config, "workerinput"):
+        os.environ["COVERAGE_PROCESS_START"] = str(config.getoption("--cov-config"))
+
+
 def measure(copied: Path) -> CoverageData:
     """Play all tests; return which of them came to which line.
 
@@ -201,7 +209,7 @@ def measure(copied: Path) -> CoverageData:
     config = copied / "measured.ini"
     config.write_text(MEASURED.format(folder=copied), encoding="utf-8")
     options = ["--cov=lastword", f"--cov-config={config}", "--cov-context=test"]
-    options += ["--cov-report=", "--cov-fail-under=0", "-p", "tests.kit.measured"]
+    options += ["--cov-report=", "--cov-fail-under=0", "-p", "tests.long.mutate"]
     for tests, workers in ((WITHOUT_PROCESSES, 2), (WITH_PROCESSES, WORKERS)):
         if not play(copied, tests, f"-n{workers}"):
             raise RuntimeError("the tests fail without a fault")
@@ -259,6 +267,8 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--list", action="store_true", help="print the mutants and play nothing")
     given = parser.parse_args(arguments)
+    if none := [room for room in given.rooms if not (ROOT / SOURCE / room).is_dir()]:
+        parser.error(f"no room of src/lastword: {', '.join(none)}")
     drawn_by_room = {room: drawn(room, given.mutants, given.seed) for room in given.rooms}
     if given.list:
         for one in (mutant for mutants in drawn_by_room.values() for mutant in mutants):

@@ -28,7 +28,7 @@ from lastword.core.classify.tokens import type_of_status
 from lastword.core.classify.waits import read_waits
 from lastword.core.classify.writers import is_others, records
 from lastword.core.failure import wording
-from lastword.core.failure.phrases import LOCAL_ZONE, plain_duration, plain_moment
+from lastword.core.failure.phrases import plain_duration, plain_moment
 from lastword.core.failure.sentences import (
     BASES,
     RULES,
@@ -49,6 +49,7 @@ from lastword.core.redact.environment_secrets import secrets_of
 from lastword.core.redact.printable import one_line
 from lastword.core.redact.redactor import Redactor
 from lastword.core.redact.truncate import clip, informative_lines
+from lastword.platform.identity import local_time
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -342,7 +343,7 @@ class Explanation(msgspec.Struct, frozen=True):
 def explain(case: Case) -> Explanation:
     """Return what is shown about an error, with the fields that decided the type and the wait."""
     redact = Redactor(secrets_of(os.environ))
-    now = datetime.now(LOCAL_ZONE)
+    now = local_time()
     error = wording.compose_from_facts(case.verdict, case.facts, redact=redact, now=now)
     if case.retry_safety is not None:
         error = msgspec.structs.replace(error, retry_safety=case.retry_safety)

@@ -9,11 +9,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable  # noqa: TC003 - of a public signature
-from datetime import datetime
 
 from lastword.core import classify as classifier
 from lastword.core.failure import wording
-from lastword.core.failure.phrases import LOCAL_ZONE
 from lastword.core.failure.taxonomy import (
     Action,
     AgentError,
@@ -25,6 +23,7 @@ from lastword.core.failure.taxonomy import (
 )
 from lastword.core.redact.environment_secrets import secrets_of
 from lastword.core.redact.redactor import Redactor
+from lastword.platform.identity import local_time
 
 __all__ = [
     "Action",
@@ -68,5 +67,5 @@ def classify(
         classifier.classify(error),
         facts,
         redact=Redactor(secrets_of(os.environ), hook=redactor),
-        now=datetime.now(LOCAL_ZONE),
+        now=local_time(),
     )

@@ -199,8 +199,7 @@ def _made(path: str) -> tuple[sqlite3.Connection, File | None]:
 
 
 def _private(path: str) -> tuple[sqlite3.Connection, File | None]:
-    # Created before SQLite opens it, so that nobody else can read it. SQLite gives its mode to the
-    # files beside it.
+    # SQLite would create a file that others can read; those beside it get the same mode.
     make_private(path)
     return _opened(path, _for_writing), file_of(path)
 

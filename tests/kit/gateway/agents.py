@@ -1,8 +1,8 @@
 """Agents behind a gateway: `python -m tests.kit.gateway.agents NAME WORD…` is one of them.
 
 `choosing` has modes, commands and a context that fills: it tells its commands with each prompt, and
-takes every mode but `locked`. A session in a folder `private` needs a login, and
-a first prompt `limited` fails.
+takes every mode but `locked`. A session in a folder `private` needs a login, and a first prompt
+`limited` fails.
 
 `counting FILE` writes each prompt that it is sent to the file. A prompt's text is `COUNT
 MILLISECONDS [ask] [pad=BYTES] [as=NAME]`: so many chunks, so long apart and of so many bytes beside

@@ -116,7 +116,7 @@ def test_updates_after_a_failed_turns_answer_are_dropped_and_a_question_is_refus
     assert client.texts == ["said"]
     assert "error" in client.take("ask_late value_error")
     client.open_session("s2")
-    client.prompt("hang", "s2")  # the open turn of another session is no reason to ask
+    client.prompt("hang", "s2")  # another session's open turn changes nothing
     client.go_on()
     client.expect_line("refused: -32800")
     assert len(client.settled()) == 2

@@ -187,7 +187,7 @@ function open(path, cwd) {
 }
 
 /**
- * Why there is no session. A login is the agent's own, which this page cannot do.
+ * Why no session was opened. This page cannot log in to an agent.
  * @param {any} error
  */
 function refusal({ code, message }) {
