@@ -444,7 +444,7 @@ def test_streams_deleted_under_running_nodes_are_created_again(
     with ViewerClient(one, replay=True) as viewer:
         session = viewer.new(one.root)
         viewer.answer(viewer.prompt(session, "3 1"))
-        for name in (stream_of(session), "KV_lw_nodes", "KV_lw_owners"):
+        for name in (stream_of(session), "KV_lw_nodes", "KV_lw_sessions"):
             ask(cluster, f"STREAM.DELETE.{name}")
         assert viewer.answer(viewer.prompt(session, "3 1"))["result"]["stopReason"] == "end_turn"
         assert counted(viewer.frames, 2) == [0, 1, 2]

@@ -106,7 +106,7 @@ def test_turns_continue_while_each_gateway_and_a_server_is_replaced(
                 await grows(first, second)
                 await asyncio.to_thread(two.reload)
                 await grows(first, second)
-                leader = await asyncio.to_thread(cluster.leader_of, "KV_lw_owners")
+                leader = await asyncio.to_thread(cluster.leader_of, "KV_lw_nodes")
                 await asyncio.to_thread(leader.terminate)
                 await grows(first, second)
                 cluster.start(leader)

@@ -16,7 +16,7 @@ import msgspec
 from lastword.gateway.api.shapes import SessionState, SessionView, ViewerCount
 from lastword.gateway.fleet.buckets import Bucket, StoredRecord
 from lastword.gateway.fleet.errors import FencedError, FleetError, OutcomeUnknownError
-from lastword.gateway.fleet.records import OwnerRecord, RecordT
+from lastword.gateway.fleet.records import OwnerRecord, RecordT, SessionRecord
 from lastword.gateway.fleet.replica import (
     BATCH_BYTES,
     BUCKET_ENTRIES,
@@ -251,8 +251,8 @@ class MemoryBucket(Bucket[RecordT]):
         self.stored.pop(name, None)
 
 
-def owner(node: str, term: int = 1, **view: object) -> OwnerRecord:
-    """Return the record of a session's owner; `view` changes what it shows."""
+def owner(node: str, **view: object) -> OwnerRecord:
+    """Return the owner of a session; `view` changes what it shows."""
     shown = {
         "id": "s",
         "state": SessionState.IDLE,
@@ -264,15 +264,21 @@ def owner(node: str, term: int = 1, **view: object) -> OwnerRecord:
         "head": 0,
         "first": 1,
         "last_failure": None,
+        "cwd": "/work",
     }
-    return OwnerRecord(
+    made = SessionView(**(shown | view))  # type: ignore[arg-type]
+    return OwnerRecord(node=node, instance=f"of {node}", holder="h", view=made)
+
+
+def owned(node: str, term: int = 1, **view: object) -> SessionRecord:
+    """Return the record of a session that a node owns; `view` changes what its owner shows."""
+    return SessionRecord(
         session="s",
         node=node,
         term=term,
-        holder="h",
         cwd="/work",
         workspace="",
-        view=SessionView(**(shown | view)),  # type: ignore[arg-type]
+        owner=owner(node, **view),
     )
 
 

@@ -14,7 +14,7 @@ from lastword.gateway.run_folder import pid_of
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from lastword.gateway.fleet.records import OwnerRecord
+    from lastword.gateway.fleet.records import OwnerRecord, SessionRecord
     from lastword.gateway.fleet.status import FleetReport
 
 
@@ -34,25 +34,20 @@ def fleet_of(run_folder: str) -> FleetReport:
 
 def lines_of(fleet: FleetReport) -> Iterator[str]:
     yield (
-        f"fleet: {counted(len(fleet.nodes), 'node')}, {counted(len(fleet.owners), 'session')}, "
+        f"fleet: {counted(len(fleet.nodes), 'node')}, {counted(len(fleet.owned), 'session')}, "
         f"by the NATS server {fleet.server}"
     )
     by_node = defaultdict(list)
-    for owner in fleet.owners:
-        by_node[owner.node].append(owner)
+    for session, owner in _owned(fleet):
+        by_node[owner.node].append(_line_of(session, owner))
     for node in fleet.nodes:
         agents = f"{node.used} of {counted(node.slots, 'agent')}, lastword {node.version}"
         state = f"on {node.host}, {agents}" if node.host else f"not running; {agents}"
         yield f"node {node.node}: {state}"
-        for owner in by_node.pop(node.node, []):
-            yield f"  {owner.session}: {_owner(owner)}"
-    for name, owners in by_node.items():
-        yield f"node {name}: gone; its sessions can be taken over within seconds"
-        for owner in owners:
-            yield f"  {owner.session}: {_owner(owner)}"
+        yield from by_node[node.node]
     for session in fleet.ownerless:
-        last = f"its last owner was {session.node}"
-        yield f"  {session.session}: without an owner, term {session.term}; {last}"
+        last = session.owner.node if session.owner is not None else session.node
+        yield f"  {session.session}: without an owner, term {session.term}; the last was {last}"
     whole = [each for each in fleet.streams if each.is_whole]
     copies = min((each.copies for each in whole), default=0)
     each_has = f", {counted(copies, 'copy')} of each" if whole else ""
@@ -69,12 +64,19 @@ def lines_of(fleet: FleetReport) -> Iterator[str]:
         yield f"records that no node of this fleet wrote: {fleet.invalid}"
 
 
-def _owner(owner: OwnerRecord) -> str:
+def _owned(fleet: FleetReport) -> Iterator[tuple[SessionRecord, OwnerRecord]]:
+    for session in fleet.owned:
+        if session.owner is not None:
+            yield session, session.owner
+
+
+def _line_of(session: SessionRecord, owner: OwnerRecord) -> str:
     state = owner.view.state.value.replace("_", " ")
     viewers = owner.view.viewers.controllers + owner.view.viewers.observers
     behind = owner.not_replicated
     rest = f", {counted(behind, 'entry')} not replicated" if behind else ""
-    return f"{state}, term {owner.term}, {counted(viewers, 'viewer')}{rest}"
+    parts = f"{state}, term {session.term}, {counted(viewers, 'viewer')}{rest}"
+    return f"  {session.session}: {parts}"
 
 
 def members_of(fleet: FleetReport) -> dict[str, Any]:
@@ -96,13 +98,13 @@ def members_of(fleet: FleetReport) -> dict[str, Any]:
         "sessions": [
             {
                 "session_id": each.session,
-                "node": each.node,
+                "node": owner.node,
                 "term": each.term,
-                "state": each.view.state.value,
+                "state": owner.view.state.value,
                 "cwd": each.cwd,
-                "not_replicated": each.not_replicated,
+                "not_replicated": owner.not_replicated,
             }
-            for each in fleet.owners
+            for each, owner in _owned(fleet)
         ]
         + [
             {

@@ -1,15 +1,16 @@
-"""Ownership: which sessions of a fleet this holder has, and until when.
+"""Ownership: which sessions of a fleet this holder has.
 
-Owns the leases of a holder's sessions, their takeovers, and their end here when another node has
-them. The holder knows nothing else of the fleet, and does not load it without `--fleet`. A lease
-says when another node may try to take a session over, and never who may write its log: the fence of
-its stream decides that.
+Owns what the records of a holder's sessions show, their takeovers, and their end here when another
+node has them. The holder knows nothing else of the fleet, and does not load it without `--fleet`.
+A record says when another node may try to take a session over: once its owner's node has none. It
+never says who may write the session's log: the fence of its stream decides that.
 """
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
+from functools import partial
 from typing import TYPE_CHECKING, Protocol
 
 import msgspec
@@ -17,8 +18,7 @@ import msgspec
 from lastword.gateway import wire
 from lastword.gateway.api.shapes import SessionState, SessionView, ViewerCount
 from lastword.gateway.fleet.errors import FencedError, FleetError
-from lastword.gateway.fleet.leases import Leases
-from lastword.gateway.fleet.records import OwnerRecord, SessionRecord, node_place
+from lastword.gateway.fleet.records import OwnerRecord, SessionRecord, living_owner, node_place
 from lastword.gateway.fleet.replicated_log import open_claimed, open_new
 from lastword.gateway.fleet.replicator import Replicator, claim
 from lastword.gateway.fleet.workspace import workspace_of
@@ -36,9 +36,6 @@ if TYPE_CHECKING:
 
 DRAIN_SECONDS = 5.0
 """How long the end of a session waits until the fleet has all of its log."""
-
-RECORD_SECONDS = 2.0
-"""How long the fleet may then take to store that it has ended."""
 
 OPEN_SECONDS = 5.0
 """How long the fleet may take to store a new session."""
@@ -149,12 +146,11 @@ class Ownership:
         self._holder = holder
         self._node = settings.fleet.node
         self._workspace = workspace_of(settings.fleet.workspace, settings.root)
-        self._leases = Leases(services.leases, self._lease_lost, self._lease_expiring)
+        self._instance = settings.fleet.instance
         self._goes_on_without = settings.fleet.on_loss == "local"
         self._replicators: dict[str, Replicator] = {}
         """By the ids of sessions, including those that are being taken over or are ending."""
         self._owned: dict[str, _Owned] = {}
-        self._renewing: asyncio.Task[None] | None = None
         self._ending: set[asyncio.Task[None]] = set()
 
     @property
@@ -180,7 +176,6 @@ class Ownership:
         """
         await self._services.broker.open()
         self._services.broker.listen(self._connection_changed)
-        self._renewing = asyncio.create_task(self._leases.run())
         return await self._claim(session_id) if session_id else None
 
     async def reclaim(self, session_id: str) -> None:
@@ -199,9 +194,12 @@ class Ownership:
         name = wire.name_of(session_id)
         stored = await self._services.sessions.read(name)
         before = stored.record if stored is not None else None
-        lease = await self._services.leases.read(name)
-        if lease is not None and lease.record.node != self._node:
-            raise LogOwnedError(LogOwner())
+        owner = before.owner if before is not None else None
+        if owner is not None and owner.node != self._node:
+            node = await self._services.nodes.read(owner.node)
+            instances = {} if node is None else {owner.node: node.record.instance}
+            if living_owner(before, instances) is not None:
+                raise LogOwnedError(LogOwner())
         inherited = await self._services.replicas.last(session_id)
         is_moved = inherited.node not in {"", self._node}
         has_files = before is None or before.node == self._node
@@ -210,9 +208,10 @@ class Ownership:
         home, workspace = self._node, self._workspace
         if before is not None and not has_files:
             home, workspace = before.node, before.workspace
+        cwd = before.cwd if before is not None else ""
         view = before.ended if before is not None else None
-        if view is None and lease is not None:
-            view = lease.record.view
+        if view is None and owner is not None:
+            view = owner.view
         if view is None:
             view = SessionView(
                 id=session_id,
@@ -225,32 +224,32 @@ class Ownership:
                 head=0,
                 first=1,
                 last_failure=None,
+                cwd=cwd,
             )
-        record = OwnerRecord(
+        record = SessionRecord(
             session=session_id,
-            node=self._node,
+            node=home,
             term=inherited.term + 1,
-            holder=self._holder.settings.name,
-            cwd=before.cwd if before is not None else "",
-            workspace=self._workspace,
-            view=view,
-            changed_epoch_ms=now_ms(),
+            cwd=cwd,
+            workspace=workspace,
+            owner=self._owner(view),
         )
-        revision = lease.revision if lease is not None else None
+        records, revision = self._services.owned, stored.revision if stored is not None else 0
+        lost = partial(self._leave, session_id)
         try:
             async with asyncio.timeout(CLAIM_SECONDS):
                 # Before the claim, so that only one of several nodes claims the session.
-                await self._leases.acquire(name, lambda: record, revision)
+                await records.acquire(name, lambda: record, lost, revision)
                 claimed = await claim(self._services.replicas, session_id, inherited, self._node)
                 path = files.path_in(self._holder.settings.log_folder, name)
                 replicator = self._replicator(session_id, (inherited, claimed))
                 shown = self._services.shown.get(name, {})
                 claimed_log = await open_claimed(path, replicator, shown)
         except FencedError as error:
-            await self._leases.release(name)
+            await records.release(name, before)
             raise LogOwnedError(LogOwner()) from error
         except (FleetError, TimeoutError) as error:
-            await self._leases.release(name)
+            await records.release(name, before)
             raise FleetError("the session cannot be taken over now") from error
         self._owned[session_id] = _Owned(claimed_log.log, replicator, home, workspace)
         return Takeover(has_files) if is_moved else None
@@ -292,26 +291,16 @@ class Ownership:
         name, owned = wire.name_of(session.id), self._owned[session.id]
         owned.session = session
 
-        def record() -> OwnerRecord:
+        def record() -> SessionRecord:
             view = session.view()
-            return OwnerRecord(
-                session=session.id,
-                node=self._node,
-                term=owned.term,
-                holder=self._holder.settings.name,
-                cwd=view.cwd or "",
-                workspace=self._workspace,
-                view=view,
-                not_replicated=owned.log.waiting_entries,
-                changed_epoch_ms=now_ms(),
-            )
+            return self._session_record(owned, view, self._owner(view, owned.log.waiting_entries))
 
-        session.log.observers.append(lambda _: self._leases.changed(name))
+        records, lost = self._services.owned, partial(self._leave, session.id)
+        session.log.observers.append(lambda _: records.changed(name))
         try:
             async with asyncio.timeout(OPEN_SECONDS):
-                if not self._leases.show(name, record):
-                    await self._leases.acquire(name, record)
-                await self._services.sessions.put(name, self._session_record(session, owned))
+                if not records.show(name, record):
+                    await records.acquire(name, record, lost)
                 is_stored = await owned.replicator.settled()  # a viewer is answered behind that
         except TimeoutError:
             raise FleetError("the fleet does not answer, or has no room") from None
@@ -329,13 +318,11 @@ class Ownership:
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(DRAIN_SECONDS):
                 await owned.replicator.settled()
-        record = self._session_record(session, owned, ended=session.view())
+        view = session.view()
         session.finish()
         self._replicators.pop(session.id, None)
-        with contextlib.suppress(FleetError, TimeoutError):
-            async with asyncio.timeout(RECORD_SECONDS):
-                await self._services.sessions.put(name, record)
-                await self._leases.release(name)
+        record = self._session_record(owned, view, None)
+        await self._services.owned.release(name, record, ended=view)
 
     async def settle(self) -> bool:
         """Wait for a while until the fleet has all of every log; return whether it has."""
@@ -346,27 +333,37 @@ class Ownership:
         return False
 
     async def close(self, *, goes_on: bool = False) -> None:
-        """Wait for sessions that end, and leave the fleet; `goes_on` keeps the leases."""
+        """Wait for sessions that end, and give up the others, unless the agent `goes_on`."""
         if self._ending:
             await asyncio.wait(self._ending)
-        if self._renewing is not None:
-            self._renewing.cancel()
-        if not goes_on:
-            with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(RECORD_SECONDS):
-                    await self._leases.release_all()
+        names = [wire.name_of(session_id) for session_id in self._owned]
+        if goes_on:
+            for name in names:
+                self._services.owned.forget(name)
+        else:
+            await asyncio.gather(*map(self._services.owned.release, names))
         self._services.broker.ignore(self._connection_changed)
 
+    def _owner(self, view: SessionView, not_replicated: int = 0) -> OwnerRecord:
+        return OwnerRecord(
+            node=self._node,
+            instance=self._instance,
+            holder=self._holder.settings.name,
+            view=view,
+            not_replicated=not_replicated,
+        )
+
+    @staticmethod
     def _session_record(
-        self, session: OwnedSession, owned: _Owned, ended: SessionView | None = None
+        owned: _Owned, view: SessionView, owner: OwnerRecord | None
     ) -> SessionRecord:
         return SessionRecord(
-            session=session.id,
+            session=view.id,
             node=owned.home,
             term=owned.term,
-            cwd=session.view().cwd or "",
+            cwd=view.cwd or "",
             workspace=owned.workspace,
-            ended=ended,
+            owner=owner,
         )
 
     # Events.
@@ -389,18 +386,14 @@ class Ownership:
         """Leave a session that another node has."""
         self._leave(session_id)
 
-    def _lease_lost(self, name: str, term: int) -> None:  # noqa: ARG002 - as it is called
-        for session_id in [each for each in self._owned if wire.name_of(each) == name]:
-            self._leave(session_id)
-
     def _leave(self, session_id: str) -> None:
         owned = self._owned.pop(session_id, None)
         self._replicators.pop(session_id, None)
-        self._leases.forget(wire.name_of(session_id))
+        self._services.owned.forget(wire.name_of(session_id))
         if owned is not None:
             self._holder.fenced(session_id, owned.term, owned.log.waiting_entries)
 
-    def _lease_expiring(self) -> None:
-        """End the agent if another node could start a second one in the same files."""
+    def node_expiring(self) -> None:
+        """End the agent if another node could soon start a second one in the same files."""
         if self._workspace:
             self._holder.leave_all()

@@ -8,27 +8,30 @@ for another. A record of a newer version may have more members, which are skippe
 from __future__ import annotations
 
 import hmac
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import msgspec
 
 from lastword.gateway.api.shapes import SessionView  # noqa: TC001 - msgspec reads annotations
 from lastword.gateway.fleet.key import RECORDS, FleetKey
 
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
 NODES = "lw_nodes"
-OWNERS = "lw_owners"
 SESSIONS = "lw_sessions"
 OPENINGS = "lw_open"
 PAGE_LINKS = "lw_links"
 SUBSCRIPTIONS = "lw_push"
 FLEET = "lw_fleet"
-"""The buckets: nodes by name and owners by `wire.name_of(session)`, which both expire; sessions by
-the same name, which last; answered `session/new` requests, used page links, push subscriptions, and
-the fleet's format."""
+"""The buckets: nodes by name, which expire; sessions by `wire.name_of(session)`, which last;
+answered `session/new` requests, used page links, push subscriptions, and the fleet's format."""
 
 LEASE_SECONDS = 15.0
-"""How long the record of a node or an owner lives without being renewed."""
-RENEW_SECONDS = 5.0
+"""How long the record of a node lives without being renewed, and with it what the node owns."""
+
+RENEW_SECONDS = 2.0
+"""How often it is renewed: NATS servers take up to 9 s to elect another leader for its stream."""
 
 RecordT = TypeVar("RecordT", bound=msgspec.Struct)
 
@@ -42,7 +45,7 @@ class NodeRecord(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes:
         node: its name.
-        instance: a random id of its run folder, which tells two nodes with one name apart.
+        instance: a random id of its process, which tells two nodes with one name apart.
         host: the name of its machine; empty while it is not running.
         roots: the folders in or below which its sessions work.
         workspace: its `--workspace-id`; empty if its files are its own.
@@ -68,27 +71,21 @@ class NodeRecord(msgspec.Struct, frozen=True, kw_only=True):
 class OwnerRecord(msgspec.Struct, frozen=True, kw_only=True):
     """The owner of a session: the node, and the holder on it that has the session's agent.
 
+    It counts while its node has a record with this instance.
+
     Attributes:
-        session: the session's id.
         node: the owner's node.
-        term: the number of this ownership, which rises with each owner.
+        instance: that node's instance.
         holder: the holder's name there.
-        cwd: the session's working directory.
-        workspace: the node's `--workspace-id`.
         view: the session as the API shows it.
         not_replicated: the number of entries that the fleet's log does not have yet.
-        changed_epoch_ms: when the record was written.
     """
 
-    session: str
     node: str
-    term: int
+    instance: str
     holder: str = ""
-    cwd: str
-    workspace: str
     view: SessionView
     not_replicated: int = 0
-    changed_epoch_ms: int = 0
 
 
 class SessionRecord(msgspec.Struct, frozen=True, kw_only=True):
@@ -97,9 +94,10 @@ class SessionRecord(msgspec.Struct, frozen=True, kw_only=True):
     Attributes:
         session: its id.
         node: the node that has its files.
-        term: the term of its latest owner.
+        term: the number of its latest ownership, which rises with each owner.
         cwd: its working directory.
-        workspace: that node's `--workspace-id`.
+        workspace: the `--workspace-id` of the node that has its files.
+        owner: its owner; `None` if it has none.
         ended: how the API shows it if it has ended.
     """
 
@@ -108,7 +106,14 @@ class SessionRecord(msgspec.Struct, frozen=True, kw_only=True):
     term: int
     cwd: str
     workspace: str
+    owner: OwnerRecord | None = None
     ended: SessionView | None = None
+
+
+def living_owner(record: SessionRecord | None, instances: Mapping[str, str]) -> OwnerRecord | None:
+    """Return a session's owner, if its node is one of these, with this instance."""
+    owner = record.owner if record is not None else None
+    return owner if owner is not None and instances.get(owner.node) == owner.instance else None
 
 
 def place_of(owner: OwnerRecord) -> str:

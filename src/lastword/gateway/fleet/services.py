@@ -11,13 +11,12 @@ from typing import TYPE_CHECKING
 from lastword.gateway.fleet.broker import Broker
 from lastword.gateway.fleet.buckets import Bucket
 from lastword.gateway.fleet.key import REPLICAS
+from lastword.gateway.fleet.owned_records import OwnedRecords
 from lastword.gateway.fleet.records import (
     LEASE_SECONDS,
     NODES,
-    OWNERS,
     SESSIONS,
     NodeRecord,
-    OwnerRecord,
     Records,
     SessionRecord,
 )
@@ -39,10 +38,10 @@ class FleetServices:
         broker: the connection.
         records: reads and writes records.
         nodes: the fleet's nodes.
-        leases: the leases of its sessions.
-        sessions: their records, which last.
-        replicas: the replicas of their logs.
-        shown: by a session's name and an epoch of its log, the last entry that a lease, or this
+        sessions: its sessions' records, which last.
+        owned: the records of this node's own sessions.
+        replicas: the replicas of sessions' logs.
+        shown: by a session's name and an epoch of its log, the last entry that its record, or this
             node's list, has shown as committed: it is still known here if the servers lose it.
     """
 
@@ -59,10 +58,10 @@ class FleetServices:
         self.nodes: Bucket[NodeRecord] = Bucket(
             self.broker, NODES, NodeRecord, self.records, LEASE_SECONDS, replaces_invalid=True
         )
-        self.leases: Bucket[OwnerRecord] = Bucket(
-            self.broker, OWNERS, OwnerRecord, self.records, LEASE_SECONDS, replaces_invalid=True
+        self.sessions: Bucket[SessionRecord] = Bucket(
+            self.broker, SESSIONS, SessionRecord, self.records, replaces_invalid=True
         )
-        self.sessions: Bucket[SessionRecord] = self.bucket(SESSIONS, SessionRecord)
+        self.owned: OwnedRecords = OwnedRecords(self.sessions, settings.instance)
         self.replicas: Streams = Streams(self.broker, key.derived(REPLICAS))
         self.shown: dict[str, dict[str, int]] = {}
 
@@ -70,20 +69,18 @@ class FleetServices:
         """Return another bucket, whose records expire after this time unless it is 0."""
         return Bucket(self.broker, name, form, self.records, seconds)
 
-    def note_owner(self, name: str, owner: OwnerRecord | None) -> None:
-        """Note the end of a session's log as its lease shows it."""
-        if owner is not None:
-            self.note_shown(name, owner.view)
-
     def note_shown(self, name: str, view: SessionView) -> None:
         """Note how far a session's log is shown to go."""
         epochs = self.shown.setdefault(name, {})
         epochs[view.epoch] = max(view.head, epochs.get(view.epoch, 0))
 
     def note_session(self, name: str, record: SessionRecord | None) -> None:
-        """Forget the end of a session's log once the session has no record."""
+        """Note the end of a session's log as its record shows it; forget it with the record."""
+        self.owned.noted(name, record)
         if record is None:
             self.shown.pop(name, None)
+        elif record.owner is not None:
+            self.note_shown(name, record.owner.view)
 
 
 async def forget_old(

@@ -26,7 +26,6 @@ from lastword.gateway.fleet.records import (
     FLEET,
     NODES,
     OPENINGS,
-    OWNERS,
     PAGE_LINKS,
     SESSIONS,
     SUBSCRIPTIONS,
@@ -53,7 +52,7 @@ MAKE_SECONDS = 5.0
 
 NANOSECONDS = 1_000_000_000
 
-LEASED = (NODES, OWNERS, OPENINGS)
+LEASED = (NODES, OPENINGS)
 """The buckets whose records expire at once: in the servers' memory, which renewals do not wear."""
 LASTING = (SESSIONS, PAGE_LINKS, SUBSCRIPTIONS, FLEET)
 

@@ -15,6 +15,7 @@ import msgspec
 from lastword.gateway.fleet.buckets import Mirror
 from lastword.gateway.fleet.errors import FleetError
 from lastword.gateway.fleet.key import FleetKey
+from lastword.gateway.fleet.records import living_owner
 from lastword.gateway.fleet.services import FleetServices
 from lastword.gateway.fleet.start import ALL_STREAMS
 from lastword.gateway.settings.values import FleetSettings
@@ -22,7 +23,7 @@ from lastword.platform.files import write_whole
 
 if TYPE_CHECKING:
     from lastword.gateway.fleet.broker import Broker
-    from lastword.gateway.fleet.records import NodeRecord, OwnerRecord, SessionRecord
+    from lastword.gateway.fleet.records import NodeRecord, SessionRecord
 
 NAME = "fleet.json"
 CONNECT_SECONDS, READ_SECONDS = 3.0, 10.0
@@ -57,7 +58,7 @@ class FleetReport(msgspec.Struct, frozen=True, kw_only=True):
     Attributes:
         server: the NATS server that reported it.
         nodes: the nodes that live.
-        owners: the sessions that have an owner.
+        owned: the sessions that have an owner.
         ownerless: the sessions that have none and have not ended.
         ended: how many sessions have ended.
         streams: the streams.
@@ -66,7 +67,7 @@ class FleetReport(msgspec.Struct, frozen=True, kw_only=True):
 
     server: str
     nodes: list[NodeRecord]
-    owners: list[OwnerRecord]
+    owned: list[SessionRecord]
     ownerless: list[SessionRecord]
     ended: int
     streams: list[FleetStream]
@@ -105,12 +106,11 @@ async def report(settings: FleetSettings) -> FleetReport:
     services = FleetServices(settings, FleetKey.at(settings.key_file), "lastword gateway status")
     broker = services.broker
     await broker.open(CONNECT_SECONDS)
-    nodes, owners = Mirror(services.nodes), Mirror(services.leases)
-    sessions = Mirror(services.sessions)
-    reading = [asyncio.create_task(each.run()) for each in (nodes, owners, sessions)]
+    nodes, sessions = Mirror(services.nodes), Mirror(services.sessions)
+    reading = [asyncio.create_task(each.run()) for each in (nodes, sessions)]
     try:
         async with asyncio.timeout(READ_SECONDS):
-            await asyncio.gather(*(each.complete() for each in (nodes, owners, sessions)))
+            await asyncio.gather(*(each.complete() for each in (nodes, sessions)))
             streams = await asyncio.gather(*(_stream(broker, name) for name in ALL_STREAMS))
         server = broker.server
     except TimeoutError:
@@ -123,12 +123,14 @@ async def report(settings: FleetSettings) -> FleetReport:
             task.cancel()
         await asyncio.wait(reading)
         await broker.close()
-    rest = [each for name, each in sessions.records.items() if name not in owners.records]
+    instances = {name: each.instance for name, each in nodes.records.items()}
+    all_sessions = sorted(sessions.records.values(), key=lambda each: each.session)
+    rest = [each for each in all_sessions if living_owner(each, instances) is None]
     return FleetReport(
         server=server,
         nodes=sorted(nodes.records.values(), key=lambda each: each.node),
-        owners=sorted(owners.records.values(), key=lambda each: (each.node, each.session)),
-        ownerless=sorted((each for each in rest if each.ended is None), key=lambda e: e.session),
+        owned=[each for each in all_sessions if living_owner(each, instances) is not None],
+        ownerless=[each for each in rest if each.ended is None],
         ended=sum(each.ended is not None for each in rest),
         streams=list(streams),
         invalid=services.records.invalid,

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from lastword.gateway.fleet.node_link import NodeLink
-    from lastword.gateway.fleet.records import NodeRecord, OwnerRecord, SessionRecord
+    from lastword.gateway.fleet.records import NodeRecord, OwnerRecord
     from lastword.gateway.front.fleet_node import FleetNode
     from lastword.gateway.front.holders import Holders
     from lastword.gateway.front.upstream import Upstream
@@ -170,22 +170,22 @@ class FleetDirectory:
         place = self._elsewhere(session_id)
         if place is not None and place not in self._unreachable:
             return place
-        home: OwnerRecord | SessionRecord | None = self.node.owners.get(wire.name_of(session_id))
-        if home is None:
-            home = await self.node.session(session_id)
-        if home is None:
+        record = await self.node.session(session_id)
+        if record is None:
             return await self._own.of_session(session_id, client)
-        if home.node == self.node.name:
+        owner = self.node.owners.get(wire.name_of(session_id))
+        home = record.node if owner is None else owner.node
+        if home == self.node.name:
             return await self._restore_here(session_id, client)
-        node = self.node.nodes.get(home.node)
+        node = self.node.nodes.get(home)
         if node is None:
-            if place is not None or not self.node.is_settled:
-                raise NodeSilentError  # its lease has not ended, or it comes back
+            if not self.node.is_settled:
+                raise NodeSilentError  # it comes back
             # The session's node is lost: another with its files continues it, or this one.
             node = self.node.record
-            if home.workspace and home.workspace != node.workspace:
+            if record.workspace and record.workspace != node.workspace:
                 for other in self.node.nodes.values():
-                    if other.workspace == home.workspace and other.host:
+                    if other.workspace == record.workspace and other.host:
                         node = other
                         break
         if node.node == self.node.name:
@@ -196,7 +196,7 @@ class FleetDirectory:
         except StartError as error:
             if not error.is_silent or place is not None:
                 raise
-            return await self._restore_here(session_id, client)  # its holder hangs, without a lease
+            return await self._restore_here(session_id, client)  # its holder hangs
 
     async def _restore_here(self, session_id: str, client: Mapping[str, Any]) -> str | None:
         """Return the place of a session's holder, started here unless another node was quicker.
@@ -410,7 +410,7 @@ class FleetDirectory:
         for owner in self.node.owners.values():
             if owner.node != self.node.name:
                 view = msgspec.structs.replace(owner.view, node=owner.node)
-                facts = {"sessionId": owner.session, "cwd": owner.cwd, "head": view.head}
+                facts = {"sessionId": view.id, "cwd": view.cwd or "", "head": view.head}
                 statuses.append({"sessions": [facts | {"view": msgspec.to_builtins(view)}]})
         return statuses
 

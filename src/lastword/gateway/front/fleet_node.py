@@ -1,8 +1,10 @@
 """This gateway as a node of a fleet: its record, and what it knows of the other nodes.
 
-Owns the front's connection to the fleet's servers, the copies of the records of nodes, owners and
-sessions, and the links to other nodes. While no server answers, the copies stay as they
+Owns the front's connection to the fleet's servers, this node's lease, the copies of the records of
+nodes and sessions, and the links to other nodes. While no server answers, the copies stay as they
 were: sessions here and holders elsewhere continue.
+
+A node's record is its lease: while it is renewed, no other node takes over the node's sessions.
 """
 
 from __future__ import annotations
@@ -31,8 +33,14 @@ from lastword.gateway.fleet.errors import (
 )
 from lastword.gateway.fleet.key import LINKS, TOKENS, FleetKey
 from lastword.gateway.fleet.node_link import NodeLinks
+from lastword.gateway.fleet.owned_records import ANSWER_SECONDS
 from lastword.gateway.fleet.ownership import Ownership
-from lastword.gateway.fleet.records import RENEW_SECONDS, NodeRecord
+from lastword.gateway.fleet.records import (
+    LEASE_SECONDS,
+    RENEW_SECONDS,
+    NodeRecord,
+    living_owner,
+)
 from lastword.gateway.fleet.services import FleetServices, forget_old
 from lastword.gateway.fleet.start import prepare
 from lastword.gateway.fleet.status import store_settings
@@ -60,14 +68,20 @@ NAME_LOOKS = 20
 NAME_LOOK_SECONDS = 1.0
 """How often, and at which interval, a node waits for the end of another record of its name."""
 
-SETTLE_SECONDS = 2 * RENEW_SECONDS
+SETTLE_SECONDS = LEASE_SECONDS * 2 / 3
 """How long after connecting a node takes over no sessions."""
 
 INSTANCE = "fleet-instance"
-"""The file in the run folder that distinguishes this node from another of its name."""
+"""The file in the run folder by which a node knows the record of the program before it."""
 
 STREAMS_EVERY_SECONDS = 15.0
 """How often the servers' streams are checked; setting up the servers again deletes them."""
+
+AGAIN_SECONDS = 0.25
+"""How long after a failure the record is renewed again."""
+
+SPARE_SECONDS = LEASE_SECONDS / 6
+"""How long before its end a record that is not renewed has holders act (`node_expiring`)."""
 
 COMPLAIN_EVERY_SECONDS = 60.0
 FORGET_EVERY_SECONDS = 3600.0
@@ -84,19 +98,26 @@ class FleetNode:
         openings: the nodes that have requests for new sessions.
         push: browsers' subscriptions to notifications.
         replicas: the copies of sessions' logs.
+        owners: the owners that live, by their sessions' file names.
     """
 
-    def __init__(self, settings: GatewaySettings, run_folder: str) -> None:
+    def __init__(self, settings: GatewaySettings, run_folder: str, *, goes_on: bool) -> None:
         """Read the key; nothing is connected yet.
+
+        Args:
+            settings: The gateway's settings.
+            run_folder: The folder in which the gateway is found.
+            goes_on: This program continues another one's agents, and is the same instance.
 
         Raises:
             FleetError: The key cannot be used.
         """
         fleet = settings.holder.fleet
         assert fleet is not None  # noqa: S101 - for the type checker
-        self.settings: FleetSettings = msgspec.structs.replace(
-            fleet, instance=_instance_of(run_folder)
-        )
+        self._instance_path = os.path.join(run_folder, INSTANCE)
+        self._earlier = _read(self._instance_path)
+        instance = self._earlier if goes_on and self._earlier else secrets.token_hex(16)
+        self.settings: FleetSettings = msgspec.structs.replace(fleet, instance=instance)
         key = FleetKey.at(fleet.key_file)
         store_settings(run_folder, self.settings)
         self.keeper: Keeper = Keeper(key.derived(TOKENS))
@@ -113,10 +134,14 @@ class FleetNode:
         self.links: FleetLinks = FleetLinks(folder, self.keeper, self.name, self._services)
         self.openings: FleetOpenings = FleetOpenings(self._services)
         self._nodes = Mirror(self._node_records)
-        self._owners = Mirror(self._services.leases)
         self._sessions = Mirror(self._services.sessions)
-        self._owners.listen(self._services.note_owner)
         self._sessions.listen(self._services.note_session)
+        self._sessions.listen(self._note_owner)
+        self._nodes.listen(self._note_node)
+        self._instances = {self.name: self._earlier}
+        """By name of the node, the instance whose sessions it has."""
+        self.owners: dict[str, OwnerRecord] = {}
+        self._owner_listeners: list[Callable[[str, OwnerRecord | None], None]] = []
         self._log_age_seconds = settings.log_age_seconds
         self._started_ms = time.time_ns() // 1_000_000
         self._ownerships: WeakSet[Ownership] = WeakSet()
@@ -126,6 +151,7 @@ class FleetNode:
         """The mirrors run."""
         self._host = ""
         self._revision = 0
+        self._expiry: asyncio.TimerHandle | None = None
         self._connected_at = 0.0
         self._is_served = True
         """The servers can serve the fleet."""
@@ -147,7 +173,28 @@ class FleetNode:
 
     def listen_to_owners(self, listener: Callable[[str, OwnerRecord | None], None]) -> None:
         """Call a function with each owner that is new or changed, and `None` for one that ended."""
-        self._owners.listen(listener)
+        self._owner_listeners.append(listener)
+
+    def _note_owner(self, name: str, record: SessionRecord | None) -> None:
+        owner = living_owner(record, self._instances)
+        if owner is not None:
+            self.owners[name] = owner
+        elif self.owners.pop(name, None) is None:
+            return
+        for listener in self._owner_listeners:
+            listener(name, owner)
+
+    def _note_node(self, node: str, record: NodeRecord | None) -> None:
+        if node != self.name:
+            self._note_instance(node, record.instance if record is not None else "")
+
+    def _note_instance(self, node: str, instance: str) -> None:
+        if instance == self._instances.get(node, ""):
+            return
+        self._instances[node] = instance
+        for name, session in self.sessions.items():
+            if session.owner is not None and session.owner.node == node:
+                self._note_owner(name, session)
 
     async def start(self, serve: Serve, used: Callable[[], int], *, waits: bool) -> None:
         """Join the fleet.
@@ -176,10 +223,11 @@ class FleetNode:
         self._stirred.set()
         self._broker.listen(self._connection_changed)
         await prepare(self._broker, self._records, self.settings.replicas)
-        mirrors = (self._nodes, self._owners, self._sessions)
+        mirrors = (self._nodes, self._sessions)
         if not self._follows:  # unless an earlier attempt got as far as this
             self._follows = True
-            self._tasks += [asyncio.create_task(each.run()) for each in mirrors]
+            runs = (self._nodes.run, self._sessions.run, self._services.owned.run)
+            self._tasks += [asyncio.create_task(run()) for run in runs]
         try:
             async with asyncio.timeout(START_SECONDS):
                 await asyncio.gather(*(each.complete() for each in mirrors))
@@ -193,6 +241,11 @@ class FleetNode:
                     "cannot talk to: stop every gateway of the fleet before you upgrade the first"
                 )
         await self._register()
+        try:
+            write_whole(self._instance_path, self.settings.instance.encode())
+        except OSError as error:
+            raise FleetError(f"{self._instance_path} cannot be used") from error
+        self._note_instance(self.name, self.settings.instance)  # and the earlier one's are lost
         await self.node_links.start(self._serve)
         self._tasks.append(asyncio.create_task(self.push.run()))
         self._tasks.append(asyncio.create_task(self.links.run()))
@@ -215,6 +268,8 @@ class FleetNode:
             task.cancel()
         if self._tasks:
             await asyncio.wait(self._tasks)
+        if self._expiry is not None:
+            self._expiry.cancel()
         self._host = ""
         with contextlib.suppress(FleetError):
             if stays:
@@ -253,15 +308,13 @@ class FleetNode:
             other = None
             try:
                 with contextlib.suppress(FencedError):
-                    self._revision = await self._node_records.create(self.name, self.record)
+                    await self._write(None)
                     return
                 stored = await self._node_records.read(self.name)
                 if stored is not None:
-                    is_own = stored.record.instance == self.settings.instance
+                    is_own = stored.record.instance in {self.settings.instance, self._earlier}
                     if is_own or not stored.record.host:
-                        self._revision = await self._node_records.renew(
-                            self.name, self.record, stored.revision
-                        )
+                        await self._write(stored.revision)
                         return
                     other = stored
             except FencedError:
@@ -279,27 +332,49 @@ class FleetNode:
             await asyncio.sleep(NAME_LOOK_SECONDS)
         raise FleetError(f"the record of node {self.name} cannot be written")
 
+    async def _write(self, replaces: int | None) -> None:
+        """Write the record: a new one, or in place of this revision.
+
+        Raises:
+            FencedError: There is another record.
+            FleetError: It is not stored, or it is not known whether it is.
+        """
+        loop = asyncio.get_running_loop()
+        lasts_until = loop.time() + LEASE_SECONDS
+        if replaces is None:
+            self._revision = await self._node_records.create(self.name, self.record)
+        else:
+            self._revision = await self._node_records.renew(self.name, self.record, replaces)
+        if self._expiry is not None:
+            self._expiry.cancel()
+        self._expiry = loop.call_at(lasts_until - SPARE_SECONDS, self._expires_soon)
+
+    def _expires_soon(self) -> None:
+        for ownership in self._ownerships:
+            ownership.node_expiring()
+
     async def _renew(self) -> None:
         """Renew the record while the gateway runs."""
-        quiet_until = 0.0
+        quiet_until, pause = 0.0, RENEW_SECONDS
         while True:
             self._stirred.clear()
             with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(RENEW_SECONDS):
+                async with asyncio.timeout(pause):
                     await self._stirred.wait()
+            pause = RENEW_SECONDS
             try:
-                self._revision = await self._node_records.renew(
-                    self.name, self.record, self._revision
-                )
+                async with asyncio.timeout(ANSWER_SECONDS):
+                    await self._write(self._revision)
             except FencedError:
                 try:
                     await self._register()
                 except FleetError as error:
+                    pause = AGAIN_SECONDS
                     if time.monotonic() >= quiet_until:
                         quiet_until = time.monotonic() + COMPLAIN_EVERY_SECONDS
                         sys.stderr.write(f"lastword: {error}\n")
-            except FleetError:
-                continue  # the connection comes back by itself
+            except (FleetError, TimeoutError):
+                pause = AGAIN_SECONDS  # the connection comes back by itself
 
     async def _keep_streams(self) -> None:
         """Set up again what the servers lost; report why they do not serve the fleet."""
@@ -355,11 +430,6 @@ class FleetNode:
         return {**self._nodes.records, self.name: self.record}
 
     @property
-    def owners(self) -> Mapping[str, OwnerRecord]:
-        """Return the owners, by their sessions' file names."""
-        return self._owners.records
-
-    @property
     def sessions(self) -> Mapping[str, SessionRecord]:
         """Return the sessions, by file name."""
         return self._sessions.records
@@ -386,8 +456,8 @@ class FleetNode:
     async def owner(self, session_id: str) -> OwnerRecord | None:
         """Return a session's owner, as the servers have it now."""
         with contextlib.suppress(FleetError):
-            stored = await self._services.leases.read(wire.name_of(session_id))
-            return stored.record if stored is not None else None
+            stored = await self._services.sessions.read(wire.name_of(session_id))
+            return living_owner(stored.record if stored is not None else None, self._instances)
         return None
 
     async def _forget_old(self) -> None:
@@ -420,18 +490,15 @@ class FleetNode:
         }
 
 
-def _instance_of(run_folder: str) -> str:
-    """Return what distinguishes this node from another of its name, from a file in the folder.
+def _read(path: str) -> str:
+    """Return what a file has, or an empty string.
 
     Raises:
-        FleetError: It cannot be stored.
+        FleetError: It cannot be read.
     """
-    path = os.path.join(run_folder, INSTANCE)
     try:
         with contextlib.suppress(FileNotFoundError), open(path, encoding="ascii") as file:
             return file.read()
-        instance = secrets.token_hex(16)
-        write_whole(path, instance.encode())
     except (OSError, ValueError) as error:
         raise FleetError(f"{path} cannot be used") from error
-    return instance
+    return ""

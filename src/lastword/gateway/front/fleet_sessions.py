@@ -276,9 +276,10 @@ TRIES = 30
 OWN_TRIES = 4
 """The first attempts are left to the session's own node, whose holder may hang."""
 
-SHORTEST_SECONDS, SPREAD_SECONDS = 0.5, 1.0
-"""How long another node's front waits before each attempt, and the most that it adds at random, so
-that not all begin at once."""
+SHORTEST_SECONDS, SPREAD_SECONDS = 1.5, 1.0
+"""How long another node's front waits before each attempt, in which a node whose record has ended
+while the servers were busy renews it, and the most that it adds at random, so that not all begin at
+once."""
 
 
 class Takeovers:
@@ -303,12 +304,12 @@ class Takeovers:
 
     async def _restore(self, last: OwnerRecord) -> None:
         """Have a session restored by its own node, or here if that node is lost."""
-        name = wire.name_of(last.session)
+        name = wire.name_of(last.view.id)
         is_elsewhere = last.node != self._node.name
         for tries in range(TRIES):
             if is_elsewhere:
                 await asyncio.sleep(SHORTEST_SECONDS + roll() * SPREAD_SECONDS)
-            record = await self._node.session(last.session)
+            record = await self._node.session(last.view.id)
             if name in self._node.owners or (record is not None and record.ended is not None):
                 return
             if is_elsewhere and not self._node.is_settled:
@@ -317,8 +318,8 @@ class Takeovers:
                 continue  # it does so itself, or its record ends soon
             with contextlib.suppress(StartError, LastwordError, OSError):
                 if await self._was_open(last):
-                    client = await self._client_of(last.session)
-                    await self._directory.of_session(last.session, client)
+                    client = await self._client_of(last.view.id)
+                    await self._directory.of_session(last.view.id, client)
                 return
             await asyncio.sleep(SHORTEST_SECONDS)
 
@@ -333,13 +334,13 @@ class Takeovers:
     async def _was_open(self, last: OwnerRecord) -> bool:
         """Return whether a turn was open, or entries that viewers were shown are lost.
 
-        The lease says whether a turn was open, unless the log has later entries.
+        The record says whether a turn was open, unless the log has later entries.
 
         Raises:
             FleetError: The log cannot be read now.
             LogUnavailableError: The same.
         """
-        replicas, session_id = self._node.replicas, last.session
+        replicas, session_id = self._node.replicas, last.view.id
         end = await replicas.last(session_id)
         shown = self._node.shown.get(wire.name_of(session_id), {})
         heads = [shown.get(end.epoch, 0)] if end.epoch else shown.values()

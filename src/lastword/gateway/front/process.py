@@ -199,7 +199,7 @@ def serve(
     except TakenError:
         message = "another of your gateways is running on this port; see --listen"
         raise ServingError(message) from None
-    node = _node_of(settings, folder, run_folder)
+    node = _node_of(settings, folder, run_folder, goes_on=handed is not None)
     keeper = _keeper_of(folder) if node is None else node.keeper
     links = Links(folder, time.time, keeper)
     origin = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
@@ -379,7 +379,9 @@ def _keeper_of(folder: str) -> Keeper:
     return keeper
 
 
-def _node_of(settings: GatewaySettings, folder: str, run_folder: str) -> FleetNode | None:
+def _node_of(
+    settings: GatewaySettings, folder: str, run_folder: str, *, goes_on: bool
+) -> FleetNode | None:
     """Return this gateway as a node of its fleet; `None` without a fleet.
 
     Raises:
@@ -393,7 +395,7 @@ def _node_of(settings: GatewaySettings, folder: str, run_folder: str) -> FleetNo
     from lastword.gateway.front.fleet_node import FleetNode  # noqa: PLC0415
 
     try:
-        return FleetNode(settings, run_folder)
+        return FleetNode(settings, run_folder, goes_on=goes_on)
     except LastwordError as error:
         raise ServingError(str(error)) from error
 

@@ -12,13 +12,16 @@ import pytest
 from lastword.gateway import wire
 from lastword.gateway.api.shapes import SessionState
 from lastword.gateway.fleet.broker import Broker
+from lastword.gateway.fleet.buckets import StoredRecord
 from lastword.gateway.fleet.errors import FleetError
+from lastword.gateway.fleet.owned_records import OwnedRecords
 from lastword.gateway.fleet.ownership import Ownership, Takeover
 from lastword.gateway.fleet.services import FleetServices
 from lastword.gateway.log import files
 from lastword.gateway.log.entries import LogEntry, LogKind
 from lastword.gateway.log.files import LogOwnedError
 from lastword.gateway.settings.values import FleetSettings, HolderSettings
+from tests.kit.fleet.connected import node
 from tests.kit.fleet.in_memory import MemoryBucket, MemoryReplicas, MemoryReplicaStore, owner
 from tests.kit.patience import fused
 
@@ -26,7 +29,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from lastword.gateway.api.shapes import SessionView
-    from lastword.gateway.fleet.records import OwnerRecord, SessionRecord
+    from lastword.gateway.fleet.records import NodeRecord, OwnerRecord, SessionRecord
     from lastword.gateway.log.store import Log
 
 
@@ -40,16 +43,29 @@ class NoBroker(Broker):
         """Do nothing."""
 
 
-class MemoryFleet(FleetServices):
+class MemoryFleet:
     """What the nodes of a fleet share."""
 
     def __init__(self) -> None:
-        self.broker = NoBroker()
-        self.leases: MemoryBucket[OwnerRecord] = MemoryBucket()
+        self.nodes: MemoryBucket[NodeRecord] = MemoryBucket()
         self.sessions: MemoryBucket[SessionRecord] = MemoryBucket()
         self.memory = MemoryReplicas()
         self.replicas = MemoryReplicaStore(self.memory)
         self.shown: dict[str, dict[str, int]] = {}
+
+    def owner(self) -> OwnerRecord | None:
+        """Return the owner of the session."""
+        return self.sessions.stored[NAME].record.owner
+
+
+class NodeServices(FleetServices):
+    """What one node has of a fleet."""
+
+    def __init__(self, fleet: MemoryFleet, name: str) -> None:
+        self.broker = NoBroker()
+        self.nodes, self.sessions, self.replicas = fleet.nodes, fleet.sessions, fleet.replicas
+        self.shown = fleet.shown
+        self.owned = OwnedRecords(fleet.sessions, f"of {name}")
 
 
 class OwningNode:
@@ -63,12 +79,17 @@ class OwningNode:
         self.settings = HolderSettings(
             log_folder=str(state),
             root=str(root),
-            fleet=FleetSettings(urls=["nats://x"], node=name, workspace=workspace),
+            fleet=FleetSettings(
+                urls=["nats://x"], node=name, instance=f"of {name}", workspace=workspace
+            ),
         )
+        self.services = NodeServices(fleet, name)
+        record = msgspec.structs.replace(node(name), instance=f"of {name}")
+        fleet.nodes.stored[name] = StoredRecord(record, 1)
         self.left: list[tuple[str, int, int]] = []
         self.has_left = asyncio.Event()
         self.has_left_all = False
-        self.ownership = Ownership(fleet, self)
+        self.ownership = Ownership(self.services, self)
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """Serve nobody."""
@@ -148,9 +169,10 @@ async def replicated(session: OwnedHere) -> None:
 async def test_a_new_session_is_registered_in_the_fleet_with_its_first_term(tmp_path: Path) -> None:
     fleet = MemoryFleet()
     session = await begun(OwningNode(fleet, tmp_path, "one"))
-    lease, record = fleet.leases.stored[NAME].record, fleet.sessions.stored[NAME].record
-    assert (lease.node, lease.term, lease.cwd) == ("one", 1, "/work")
-    assert (record.node, record.term, record.ended) == ("one", 1, None)
+    record, held = fleet.sessions.stored[NAME].record, fleet.owner()
+    assert (record.node, record.term, record.cwd, record.ended) == ("one", 1, "/work", None)
+    assert held is not None
+    assert (held.node, held.instance) == ("one", "of one")
     assert session.said() == ["one", "two"]
 
 
@@ -165,7 +187,7 @@ async def test_a_session_of_a_live_owner_or_one_that_the_fleet_cannot_know_of_is
         await two.ownership.start("s")
     assert not two.has_file("s")
     await two.ownership.start("")
-    fleet.leases.is_away = True
+    fleet.sessions.is_away = True
     with pytest.raises(FleetError):
         await two.ownership.opened(two.open("new"))
 
@@ -178,10 +200,10 @@ async def test_a_session_of_a_lost_node_is_read_from_the_fleet_by_the_next_one(
     fleet = MemoryFleet()
     one = OwningNode(fleet, tmp_path, "one", workspace)
     session = await begun(one)
-    fleet.leases.expire(NAME)
+    fleet.nodes.expire("one")
     two = OwningNode(fleet, tmp_path, "two", workspace)
     assert await two.ownership.start("s") == Takeover(has_files=bool(workspace))
-    assert fleet.leases.stored[NAME].record.term == 2
+    assert fleet.sessions.stored[NAME].record.term == 2
     after = two.open("s")
     await two.ownership.opened(after)
     assert after.said() == ["one", "two"]
@@ -203,11 +225,11 @@ async def test_a_holder_that_dies_is_followed_by_another_on_its_node_at_once(
     fleet = MemoryFleet()
     before = OwningNode(fleet, tmp_path, "one")
     session = await begun(before)
+    held = fleet.owner()
     session.log.close()
     after = OwningNode(fleet, tmp_path, "one")
     assert await after.ownership.start("s") is None
-    lease = fleet.leases.stored[NAME].record
-    assert (lease.node, lease.term) == ("one", 2)
+    assert (fleet.owner(), fleet.sessions.stored[NAME].record.term) == (held, 2)
     assert after.open("s").said() == ["one", "two"]
 
 
@@ -218,7 +240,7 @@ async def test_a_returning_node_continues_a_session_that_another_only_showed(
     fleet = MemoryFleet()
     session = await begun(OwningNode(fleet, tmp_path, "one"))
     session.log.close()
-    fleet.leases.expire(NAME)
+    fleet.nodes.expire("one")
     two = OwningNode(fleet, tmp_path, "two")
     assert await two.ownership.start("s") == Takeover(has_files=False)
     shown = two.open("s")
@@ -226,7 +248,7 @@ async def test_a_returning_node_continues_a_session_that_another_only_showed(
     shown.say("three")
     await replicated(shown)
     await two.ownership.close()
-    assert NAME not in fleet.leases.stored
+    assert fleet.owner() is None
     one = OwningNode(fleet, tmp_path, "one")
     assert await one.ownership.start("s") == Takeover(has_files=True)
     assert one.open("s").said() == ["one", "two", "three"]
@@ -238,20 +260,23 @@ async def test_an_end_that_the_servers_have_lost_is_noticed_by_the_next_owner(
     tmp_path: Path, lost: int
 ) -> None:
     fleet = MemoryFleet()
+    services = NodeServices(fleet, "other")
     session = await begun(OwningNode(fleet, tmp_path, "one"))
     epoch = session.log.epoch
     for seen in (0, 2, 1):
         view = msgspec.structs.replace(session.view(), epoch=epoch, head=seen)
-        fleet.note_owner(NAME, msgspec.structs.replace(owner("one"), view=view))
-    fleet.note_owner(NAME, None)
-    fleet.leases.expire(NAME)
+        record = fleet.sessions.stored[NAME].record
+        held = msgspec.structs.replace(owner("one"), view=view)
+        services.note_session(NAME, msgspec.structs.replace(record, owner=held))
+    services.note_session(NAME, msgspec.structs.replace(record, owner=None))
+    fleet.nodes.expire("one")
     if lost:
         fleet.memory.lose("s", lost)
     two = OwningNode(fleet, tmp_path, "two")
     await two.ownership.start("s")
     after = two.open("s")
     assert (after.log.epoch != epoch, after.log.reason) == ((True, "lost") if lost else (False, ""))
-    fleet.note_session(NAME, None)
+    services.note_session(NAME, None)
     assert not fleet.shown
 
 
@@ -259,14 +284,14 @@ async def test_an_end_that_the_servers_have_lost_is_noticed_by_the_next_owner(
 async def test_only_one_of_several_nodes_takes_a_session_over(tmp_path: Path) -> None:
     fleet = MemoryFleet()
     await begun(OwningNode(fleet, tmp_path, "one"))
-    fleet.leases.expire(NAME)
+    fleet.nodes.expire("one")
     others = [OwningNode(fleet, tmp_path, f"other-{number}") for number in range(8)]
     results = await asyncio.gather(
         *(each.ownership.start("s") for each in others), return_exceptions=True
     )
     assert sum(isinstance(each, Takeover) for each in results) == 1
     assert sum(isinstance(each, LogOwnedError) for each in results) == 7
-    assert fleet.leases.stored[NAME].record.term == 2
+    assert fleet.sessions.stored[NAME].record.term == 2
 
 
 @fused
@@ -280,7 +305,7 @@ async def test_a_session_that_ends_is_finished_once_the_fleet_has_it_all(tmp_pat
     await node.ownership.close()
     assert session.is_finished
     assert session.said() == ["one", "two", "the end"]
-    assert NAME not in fleet.leases.stored
+    assert fleet.owner() is None
     assert fleet.sessions.stored[NAME].record.ended is not None
 
 
@@ -292,7 +317,7 @@ async def test_a_broker_that_is_away_does_not_keep_a_session_from_ending(
     fleet = MemoryFleet()
     node = OwningNode(fleet, tmp_path, "one")
     session = await begun(node)
-    fleet.leases.is_away = fleet.sessions.is_away = True
+    fleet.sessions.is_away = True
     node.ownership.ended(session)
     await node.ownership.close()
     assert session.is_finished
@@ -300,19 +325,12 @@ async def test_a_broker_that_is_away_does_not_keep_a_session_from_ending(
 
 @pytest.mark.parametrize("workspace", ["", "team"])
 @fused
-async def test_an_agent_ends_before_its_lease_only_if_others_share_its_files(
-    tmp_path: Path, workspace: str, monkeypatch: pytest.MonkeyPatch
+async def test_an_agent_ends_before_its_nodes_lease_only_if_others_share_its_files(
+    tmp_path: Path, workspace: str
 ) -> None:
-    monkeypatch.setattr("lastword.gateway.fleet.leases.SPARE_SECONDS", 15.0)
-    monkeypatch.setattr("lastword.gateway.fleet.leases.AGAIN_SECONDS", 0.01)
-    monkeypatch.setattr("lastword.gateway.fleet.leases.RENEW_SECONDS", 0.01)
-    fleet = MemoryFleet()
-    node = OwningNode(fleet, tmp_path, "one", workspace)
+    node = OwningNode(MemoryFleet(), tmp_path, "one", workspace)
     await begun(node)
-    fleet.leases.is_away = True
-    for _ in range(3):
-        fleet.leases.changed.clear()
-        await fleet.leases.changed.wait()
+    node.ownership.node_expiring()
     assert node.has_left_all is bool(workspace)
 
 

@@ -13,7 +13,7 @@ from lastword.gateway.fleet.errors import FleetError
 from lastword.gateway.fleet.key import LINKS, RECORDS, FleetKey
 from lastword.gateway.fleet.records import (
     NODES,
-    OWNERS,
+    SESSIONS,
     FormatRecord,
     InvalidRecordError,
     NodeRecord,
@@ -71,7 +71,7 @@ def test_a_record_is_read_by_every_node() -> None:
 
 @pytest.mark.parametrize(
     ("key", "bucket", "name"),
-    [(b"other" * 8, NODES, "box"), (b"k" * 32, OWNERS, "box"), (b"k" * 32, NODES, "box2")],
+    [(b"other" * 8, NODES, "box"), (b"k" * 32, SESSIONS, "box"), (b"k" * 32, NODES, "box2")],
 )
 def test_a_record_of_another_key_or_another_place_is_refused_and_counted(
     key: bytes, bucket: str, name: str

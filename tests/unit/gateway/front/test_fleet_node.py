@@ -6,12 +6,13 @@ import asyncio
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, cast
 
-import msgspec
 import pytest
+from msgspec.structs import replace
 
 from lastword.gateway import wire
 from lastword.gateway.api.shapes import SessionState
 from lastword.gateway.fleet.errors import FleetError, OutcomeUnknownError
+from lastword.gateway.fleet.owned_records import OwnedRecords
 from lastword.gateway.fleet.records import NodeRecord
 from lastword.gateway.fleet.replica import EMPTY, ReplicaBatch
 from lastword.gateway.fleet.services import FleetServices
@@ -20,17 +21,19 @@ from lastword.gateway.front.fleet_node import FleetNode
 from lastword.gateway.front.fleet_sessions import Takeovers
 from lastword.gateway.settings.values import FleetSettings
 from tests.kit.fleet.connected import node
-from tests.kit.fleet.in_memory import MemoryBucket, MemoryReplicaStore, owner
+from tests.kit.fleet.in_memory import MemoryBucket, MemoryReplicaStore, owned, owner
 from tests.kit.gateway.entries_made import end, out, said
 from tests.kit.patience import fused
 from tests.kit.rows import every
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from weakref import WeakSet
 
     from lastword.gateway.fleet.broker import Broker
-    from lastword.gateway.fleet.buckets import StoredRecord
-    from lastword.gateway.fleet.records import OwnerRecord
+    from lastword.gateway.fleet.buckets import Mirror, StoredRecord
+    from lastword.gateway.fleet.ownership import Ownership
+    from lastword.gateway.fleet.records import OwnerRecord, SessionRecord
     from lastword.gateway.front.directory import Directory
     from lastword.gateway.log.entries import LogEntry
 
@@ -40,11 +43,12 @@ class TwoNodes:
 
     name = "two"
     is_settled = True
-    note_owner = FleetServices.note_owner
+    note_session = FleetServices.note_session
     note_shown = FleetServices.note_shown
 
     def __init__(self) -> None:
         self.shown: dict[str, dict[str, int]] = {}
+        self.owned = OwnedRecords(MemoryBucket(), "of two")
         self.replicas = MemoryReplicaStore()
         self.owners: dict[str, OwnerRecord] = {}
         self.nodes: dict[str, Any] = {}
@@ -61,10 +65,10 @@ class TwoNodes:
     async def lose(
         self, state: SessionState, head: int, *entries: LogEntry, older_head: int | None = None
     ) -> list[str]:
-        """Lose the owner whose lease showed this of a log; return what is restored.
+        """Lose the owner whose record showed this of a log; return what is restored.
 
-        With `older_head`, the lease was lost before, and restored servers then send it again, as it
-        was at that head.
+        With `older_head`, it was lost before, and restored servers then send its record again, as
+        it was at that head.
         """
         claimed = await self.replicas.claim("s", EMPTY, "one")
         await self.replicas.publish("s", ReplicaBatch("e", 1, entries), claimed)
@@ -73,9 +77,9 @@ class TwoNodes:
         others = asyncio.all_tasks()
         heads = [head] if older_head is None else [older_head, None, head, older_head]
         for shown in [*heads, None]:
-            lease = None if shown is None else owner("one", state=state, head=shown)
-            self.note_owner(name, lease)
-            takeovers.note(name, lease)
+            record = None if shown is None else owned("one", state=state, head=shown)
+            self.note_session(name, record or replace(owned("one"), owner=None))
+            takeovers.note(name, None if record is None else record.owner)
         await asyncio.gather(*asyncio.all_tasks() - others)
         return self.restored
 
@@ -93,9 +97,9 @@ DONE = (said(1), out(), end(1))
 @every(
     ("state", "head", "entries", "is_taken_over"),
     [
-        (SessionState.IDLE, 0, (said(1), out()), True),  # a turn that the lease did not show yet
+        (SessionState.IDLE, 0, (said(1), out()), True),  # a turn that the record did not show
         (SessionState.IDLE, 1, DONE, False),
-        (SessionState.IDLE, 4, DONE, True),  # the log lacks an entry of the lease's
+        (SessionState.IDLE, 4, DONE, True),  # the log lacks an entry of the record's
         (SessionState.RUNNING, 1, (said(1),), True),
         (SessionState.RUNNING, 1, (said(1), end(1)), False),  # it ended since
     ],
@@ -108,8 +112,8 @@ async def test_a_session_is_taken_over_where_a_turn_is_open_or_entries_are_missi
 
 
 @fused
-async def test_what_was_shown_once_counts_although_the_last_lease_does_not_show_it() -> None:
-    # Servers that were restored show an older lease.
+async def test_what_was_shown_once_counts_although_the_last_record_does_not_show_it() -> None:
+    # Servers that were restored show an older record.
     assert await TwoNodes().lose(SessionState.IDLE, 4, *DONE, older_head=1) == ["s"]
     nodes = TwoNodes()
     nodes.note_shown(wire.name_of("s"), owner("one", head=4).view)
@@ -161,17 +165,20 @@ class Node(FleetNode):
         self.settings = FleetSettings(urls=["nats://x"], node="box", instance="1f")
         self._node_records = records  # type: ignore[assignment]
         self._revision = 0
+        self._earlier = "of the program before"
+        self._expiry = None
 
 
 @every("lost", [("create",), ("create",) * 3, ("read", "create"), ("renew", "read", "create")])
-@every("earlier", [None, node(), msgspec.structs.replace(node(), instance="another")])
+@every("earlier", ["", "1f", "of the program before", "another"])
 @fused
 async def test_a_request_without_an_answer_does_not_end_a_start(
-    lost: tuple[str, ...], earlier: NodeRecord | None
+    lost: tuple[str, ...], earlier: str
 ) -> None:
     records = Records(*lost)
-    if earlier is not None:
-        await records.put("box", earlier)
+    if earlier:
+        host = "" if earlier == "another" else "box"
+        await records.put("box", replace(node(), instance=earlier, host=host))
     await Node(records)._register()
     assert records.stored["box"].record == node()
 
@@ -190,7 +197,7 @@ async def test_a_name_is_refused_while_its_node_renews_its_record() -> None:
             await self.put(name, other)
             return await super().read(name)
 
-    other = msgspec.structs.replace(node(), instance="another", host="other")
+    other = replace(node(), instance="another", host="other")
     records = Renewed()
     await records.put("box", other)
     with pytest.raises(FleetError, match="another node box, on other"):
@@ -212,3 +219,67 @@ async def test_why_no_server_can_be_reached_is_said_now_and_then(
         said += capsys.readouterr().err
     assert said == "lastword: it does not accept the password\n"
     keeping.cancel()
+
+
+class Held:
+    """What a holder's ownership is told."""
+
+    def __init__(self) -> None:
+        self.told = asyncio.Event()
+
+    def node_expiring(self) -> None:
+        """Note it."""
+        self.told.set()
+
+
+@fused
+async def test_holders_learn_that_their_nodes_record_ends_soon_unless_it_is_renewed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    records, held, now = Records(), Held(), asyncio.get_running_loop().time
+    of = Node(records)
+    of._ownerships = cast("WeakSet[Ownership]", {held})
+    latest = fleet_node.LEASE_SECONDS - fleet_node.SPARE_SECONDS
+    await of._register()
+    first = of._expiry
+    assert first is not None
+    assert first.when() <= now() + latest
+    await of._write(of._revision)
+    renewed = of._expiry
+    assert renewed is not None
+    assert (first.cancelled(), renewed.cancelled()) == (True, False)
+    records.is_away = True
+    with pytest.raises(FleetError):
+        await of._write(of._revision)
+    assert (of._expiry, renewed.cancelled()) == (renewed, False)
+    records.is_away = False
+    assert not held.told.is_set()
+    monkeypatch.setattr(fleet_node, "SPARE_SECONDS", fleet_node.LEASE_SECONDS)
+    await of._write(of._revision)
+    await held.told.wait()
+
+
+def test_an_owner_counts_while_its_node_has_a_record_with_its_instance() -> None:
+    of, noted = Node(Records()), list[str]()
+    sessions = {name: owned(name) for name in ("one", "two", "box")}
+    of._sessions = cast("Mirror[SessionRecord]", SimpleNamespace(records=sessions))
+    of._instances, of.owners = {"box": "of box"}, {}
+    of._owner_listeners = [lambda name, owner: noted.append(f"{name} {owner is not None}")]
+
+    def note(name: str, instance: str) -> list[str]:
+        of._note_node(name, replace(node(name), instance=instance) if instance else None)
+        return sorted(of.owners)
+
+    for name, record in sessions.items():
+        of._note_owner(name, record)
+    assert noted == ["box True"]
+    assert note("one", "of one") == ["box", "one"]
+    assert note("one", "of one") == ["box", "one"]
+    assert note("one", "a later one") == ["box"]
+    assert note("one", "of one") == ["box", "one"]
+    assert note("one", "") == ["box"]
+    assert note("box", "a later one") == ["box"]  # which is still this node
+    of._note_instance("box", "a later one")  # after a start
+    of._note_owner("two", None)
+    assert of.owners == {}
+    assert noted[1:] == ["one True", "one False"] * 2 + ["box False"]
