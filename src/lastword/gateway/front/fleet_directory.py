@@ -23,7 +23,7 @@ from lastword.gateway.fleet.errors import FleetError
 from lastword.gateway.fleet.node_link import read_control
 from lastword.gateway.fleet.records import parts_of, place_of
 from lastword.gateway.front.fleet_sessions import FleetSource, RemoteUpstream, Takeovers
-from lastword.gateway.front.holders import StartError
+from lastword.gateway.front.holders import FleetAwayError, StartError
 from lastword.gateway.holder import connection
 from lastword.gateway.holder.connection import Introduction
 from lastword.gateway.holder.remote import RemoteViewer
@@ -144,18 +144,18 @@ class FleetDirectory:
     async def of_session(self, session_id: str, client: Mapping[str, Any]) -> str | None:
         """Return the place of a session's holder; have a new one started if it died.
 
-        If its node does not answer, this waits until it does or another node has the session: a
-        viewer that is refused meanwhile would not learn how the turn ended.
+        If its node or the servers do not answer, this waits until they do or another node has the
+        session: a viewer that is refused meanwhile would not learn how the turn ended.
 
         Raises:
-            StartError: It could not be started, or its node does not answer in time.
+            StartError: It could not be started, or they do not answer in time.
         """
         loop = asyncio.get_running_loop()
         until = loop.time() + SETTLE_SECONDS
         while True:
             try:
                 return await self._find(session_id, client)
-            except NodeSilentError:
+            except (NodeSilentError, FleetAwayError):
                 if loop.time() > until:
                     raise
             await asyncio.sleep(LOOK_SECONDS)
@@ -206,6 +206,8 @@ class FleetDirectory:
         """
         try:
             return await self._own.of_session(session_id, client, has_record=True)
+        except FleetAwayError:
+            raise
         except StartError:
             owner = await self.node.owner(session_id)
             if owner is None or owner.node == self.node.name:

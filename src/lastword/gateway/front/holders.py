@@ -31,6 +31,7 @@ from lastword.errors import LastwordError, StoreError
 from lastword.gateway import wire
 from lastword.gateway.api.shapes import SessionView  # noqa: TC001 - read at runtime
 from lastword.gateway.api.views import stored_view
+from lastword.gateway.fleet.errors import FleetError
 from lastword.gateway.front.upstream import LocalUpstream
 from lastword.gateway.holder import connection
 from lastword.gateway.holder.handover import HandedHolder  # noqa: TC001 - read at runtime
@@ -67,6 +68,10 @@ ENDING_SECONDS = 8.0
 """How long the last holder of a session may take to finish its log."""
 
 
+HOLDER_ENDED, FLEET_AWAY = "holder_ended", "fleet_away"
+"""Why a holder has ended."""
+
+
 class StartError(Exception):
     """There is no holder for a request.
 
@@ -79,6 +84,13 @@ class StartError(Exception):
         super().__init__(str(error.get("message")))
         self.error = error
         self.is_silent = is_silent
+
+
+class FleetAwayError(StartError):
+    """A holder could not be started since the fleet cannot be used now."""
+
+    def __init__(self) -> None:
+        super().__init__(access.fleet_away())
 
 
 class HandedHolders(msgspec.Struct, frozen=True, kw_only=True):
@@ -132,7 +144,7 @@ class Holders:
         self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
         """By session, while in use: viewers may name any number of sessions."""
         self._running: dict[str, Holder] = {}
-        self._tasks: dict[str, asyncio.Task[None]] = {}
+        self._tasks: dict[str, asyncio.Task[str]] = {}
         self._spares: dict[str, str] = {}
         """The holders without a session, and the kind of client that each suits."""
         self._opened: dict[str, str] = {}
@@ -314,9 +326,12 @@ class Holders:
                 key: each for key, each in object_of(client.get("_meta")).items() if key != META
             }
             settings = self._settings(name, client | {"_meta": meta}, session)
-            if await self._begin(settings):
+            reason = await self._begin(settings)
+            if not reason:
                 return name
-            reason, error = "holder_ended", access.not_started("holder_ended")
+            if reason == FLEET_AWAY:
+                raise FleetAwayError
+            error = access.not_started(reason)
         failure = {"type": ErrorType.INTERNAL.value, "reason": reason, "origin": "lastword"}
         self.reports.add("start", failure | {"retryable": True, "phase": "startup"}, session)
         raise StartError(error)
@@ -324,17 +339,17 @@ class Holders:
     def _settings(self, name: str, client: dict[str, Any], session: str) -> HolderSettings:
         return msgspec.structs.replace(self._template, name=name, client=client, session=session)
 
-    async def _begin(self, settings: HolderSettings, handed: HandedHolder | None = None) -> bool:
-        """Run a holder; return whether its agent runs."""
+    async def _begin(self, settings: HolderSettings, handed: HandedHolder | None = None) -> str:
+        """Run a holder; return why its agent does not run, or an empty string."""
         holder, task = self._run_in_task(settings, handed)
         begun = asyncio.create_task(holder.begun.wait())
         await asyncio.wait((begun, task), return_when=asyncio.FIRST_COMPLETED)
         begun.cancel()
-        return holder.begun.is_set()
+        return "" if holder.begun.is_set() else task.result()
 
     def _run_in_task(
         self, settings: HolderSettings, handed: HandedHolder | None = None
-    ) -> tuple[Holder, asyncio.Task[None]]:
+    ) -> tuple[Holder, asyncio.Task[str]]:
         """Run a holder in a task of its own."""
         name = settings.name
         holder = self._running[name] = self._make(settings, self.quality, self._fleet)
@@ -343,18 +358,25 @@ class Holders:
         task.add_done_callback(lambda _: self._has_ended(name))
         return holder, task
 
-    async def _run(self, holder: Holder, handed: HandedHolder | None) -> None:
-        """Run a holder until its end; a fault in it ends only its own agent."""
+    async def _run(self, holder: Holder, handed: HandedHolder | None) -> str:
+        """Run a holder until its end; a fault in it ends only its own agent.
+
+        Returns:
+            Why it ended.
+        """
         try:
             await holder.run(handed)
         except LogOwnedError:
-            return  # the caller finds the owner
+            pass  # the caller finds the owner
         except (LastwordError, OSError) as error:
             sys.stderr.write(f"lastword: {error}\n")
+            if isinstance(error, FleetError):
+                return FLEET_AWAY
         except Exception:  # noqa: BLE001 - a bug in one must not end the others
             sys.stderr.write("lastword: a bug in lastword ended an agent; please report it\n")
             traceback.print_exc()
             holder.agent.kill()
+        return HOLDER_ENDED
 
     def _has_ended(self, name: str) -> None:
         self._running.pop(name, None)
