@@ -220,9 +220,8 @@ class OwnedRecords:
 
     def _is_anothers(self, stored: SessionRecord, term: int) -> bool:
         """Return whether another node has owned a session since this term began."""
-        if stored.term != term:
-            return stored.term > term
-        return stored.owner is not None and stored.owner.instance != self._instance
+        has_other = stored.owner is not None and stored.owner.instance != self._instance
+        return (stored.term, has_other) > (term, False)
 
     def _lose(self, name: str, owned: _Owned) -> None:
         if self._owned.get(name) is owned:

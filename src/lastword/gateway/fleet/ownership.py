@@ -193,8 +193,12 @@ class Ownership:
     async def _claim(self, session_id: str) -> Takeover | None:
         name = wire.name_of(session_id)
         stored = await self._services.sessions.read(name)
-        before = stored.record if stored is not None else None
-        owner = before.owner if before is not None else None
+        before = SessionRecord(
+            session=session_id, node=self._node, term=0, cwd="", workspace=self._workspace
+        )
+        if stored is not None:
+            before = stored.record
+        owner = before.owner
         if owner is not None and owner.node != self._node:
             node = await self._services.nodes.read(owner.node)
             instances = {} if node is None else {owner.node: node.record.instance}
@@ -202,16 +206,12 @@ class Ownership:
                 raise LogOwnedError(LogOwner())
         inherited = await self._services.replicas.last(session_id)
         is_moved = inherited.node not in {"", self._node}
-        has_files = before is None or before.node == self._node
-        if before is not None and self._workspace:
-            has_files = has_files or before.workspace == self._workspace
-        home, workspace = self._node, self._workspace
-        if before is not None and not has_files:
-            home, workspace = before.node, before.workspace
-        cwd = before.cwd if before is not None else ""
-        view = before.ended if before is not None else None
-        if view is None and owner is not None:
-            view = owner.view
+        shares_files = bool(self._workspace) and before.workspace == self._workspace
+        has_files = before.node == self._node or shares_files
+        home, workspace = before.node, before.workspace
+        if has_files:
+            home, workspace = self._node, self._workspace
+        view = before.ended or (owner.view if owner is not None else None)
         if view is None:
             view = SessionView(
                 id=session_id,
@@ -224,15 +224,15 @@ class Ownership:
                 head=0,
                 first=1,
                 last_failure=None,
-                cwd=cwd,
+                cwd=before.cwd,
             )
-        record = SessionRecord(
-            session=session_id,
+        record = msgspec.structs.replace(
+            before,
             node=home,
             term=inherited.term + 1,
-            cwd=cwd,
             workspace=workspace,
             owner=self._owner(view),
+            ended=None,
         )
         records, revision = self._services.owned, stored.revision if stored is not None else 0
         lost = partial(self._leave, session_id)
