@@ -68,7 +68,7 @@ Halves(sys.stdin.buffer, Output()).run()
 """An agent that ends a line once a file is there."""
 
 FAILS = """
-import os, sys
+import os, sys, time
 from lastword.kit.agent.plain import Output, PlainAgent
 
 class Fails(PlainAgent):
@@ -76,7 +76,10 @@ class Fails(PlainAgent):
 
     def handle_request(self, request_id, method, params):
         if os.path.exists(os.path.join(sys.argv[1], method.replace("/", "-"))):
-            os._exit(3)
+            if os.fork():
+                os._exit(3)
+            time.sleep(60)
+            os._exit(0)
         if method == "session/load":
             self.wire.frame(id=request_id, result={})
         else:
@@ -84,7 +87,7 @@ class Fails(PlainAgent):
 
 Fails(sys.stdin.buffer, Output()).run()
 """
-"""An agent that dies of each method for which a folder has a file."""
+"""An agent that dies of each method for which a folder has a file; a child keeps its pipes."""
 
 HAS_MODES = """
 import os, sys
