@@ -99,6 +99,17 @@ def test_an_invalid_value_is_reported_with_what_its_option_takes(
     assert f"{option} cannot be {text!r}{takes}" in capsys.readouterr().err
 
 
+def test_options_that_only_a_single_agent_can_have_are_refused(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    for option in ("--frames=f", "--passthrough"):
+        with pytest.raises(UsageError, match="lastword run"):
+            read([option, "--", "agent"])
+    monkeypatch.setenv("LASTWORD_PASSTHROUGH", "1")
+    with pytest.raises(UsageError, match="unset LASTWORD_PASSTHROUGH"):
+        read(["--", "agent"])
+
+
 @pytest.mark.parametrize("text", ["", "gw.example", "ftp://gw.example", "http://", "http://[::1"])
 def test_a_link_leads_to_a_page_that_a_browser_can_open(
     text: str, capsys: pytest.CaptureFixture[str]
@@ -140,7 +151,7 @@ def test_the_record_is_where_lastword_run_stores_it_and_logs_are_beside_it(
     usual, here = os.environ["LASTWORD_STATE_DIR"], str(tmp_path)
     assert folders() == (usual, usual)
     assert folders("--record", here) == (here, here)
-    assert folders("--no-record")[0] == folders("--passthrough")[0] == ""
+    assert folders("--no-record")[0] == ""
     monkeypatch.setenv("LASTWORD_RECORD", here)
     assert folders()[0] == here
     monkeypatch.setenv("LASTWORD_NO_RECORD", "1")

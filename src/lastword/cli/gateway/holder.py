@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import os
 import time
-from contextlib import suppress
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -25,11 +24,11 @@ from lastword.cli.run.start import (
 )
 from lastword.core.redact.environment_secrets import secrets_of
 from lastword.core.redact.printable import one_line
-from lastword.errors import StoreError
+from lastword.errors import LastwordError, StoreError
 from lastword.gateway.front.folders import folder_of, push_folder_of
 from lastword.gateway.front.tokens import NOTIFIED_SECONDS, Grant, Keeper, Links, address
 from lastword.gateway.front.web_page import PATH
-from lastword.gateway.holder.agent_process import HandedAgent, SupervisedAgent, supervised
+from lastword.gateway.holder.agent_process import HandedAgent
 from lastword.gateway.holder.process import Holder
 from lastword.gateway.holder.recorder_process import started
 from lastword.gateway.holder.recording import KIND, LateSink, SessionNotices
@@ -263,16 +262,20 @@ def holder_of(
         settings: Its settings.
         quality: Counts what happens.
         fleet: Returns the ownership of its sessions in a fleet, if it is in one.
+
+    Raises:
+        LastwordError: A configuration file cannot be used any more.
     """
-    settings = msgspec.structs.replace(settings, run=settings.run or run_id())
-    options: RunOptions | None = None
-    with suppress(UsageError):  # without options of `lastword run`, the agent gets no link
+    try:
         options = parse([*settings.options, "--", *settings.command])
-    if options is not None:
-        timeout = str(options.values.get("ask_timeout", ""))
-        settings = msgspec.structs.replace(settings, question_timeout=timeout)
-    notifier = HolderNotices(settings, options) if options is not None else None
-    notices = notifier.notices if notifier is not None else None
+    except UsageError as error:
+        raise LastwordError(str(error)) from None
+    settings = msgspec.structs.replace(
+        settings,
+        run=settings.run or run_id(),
+        question_timeout=str(options.values.get("ask_timeout", "")),
+    )
+    notifier = HolderNotices(settings, options)
 
     def agent_of(
         deliver: Callable[[bytes], None],
@@ -280,19 +283,17 @@ def holder_of(
         waits: LimitWaits,
         record: HolderRecord,
     ) -> HeldAgent:
-        if options is None or options.values["passthrough"]:
-            return SupervisedAgent(supervised(settings.command, settings.options), deliver, ended)
         for warning in options.files.warnings if options.files is not None else ():
             write_message(warning)
-        return LinkedAgent(options, deliver, ended, waits, record, notices)
+        return LinkedAgent(options, deliver, ended, waits, record, notifier.notices)
 
     return Holder(
         settings,
         agent_of,
         quality=quality,
-        notices=notices,
+        notices=notifier.notices,
         fleet=fleet,
-        at_end=notifier.close if notifier is not None else None,
+        at_end=notifier.close,
     )
 
 

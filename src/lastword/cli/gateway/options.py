@@ -227,6 +227,11 @@ def read(arguments: Sequence[str], files: FileSettings | None = None) -> Gateway
     run = parse([*rest, "--", *agent], os.environ)
     if run.values.get("frames"):
         raise UsageError("--frames is an option of `lastword run`; leave it out")
+    if run.values.get("passthrough"):
+        raise UsageError(
+            "a gateway's agents are always behind lastword: leave out --passthrough, and unset "
+            "LASTWORD_PASSTHROUGH; `lastword run --passthrough` runs an agent without it"
+        )
     if not os.path.isdir(chosen.root):
         raise UsageError(f"--root cannot be {chosen.root!r}: that is not a folder")
     # Paths are relative to this folder, not to the sessions' folders.
@@ -278,7 +283,7 @@ def _folders(run: RunOptions, options: Sequence[str]) -> dict[str, str | list[st
     """
     record = str(run.values.get("record") or "")
     state = named_folder(record) if record else state_folder(os.environ)
-    is_recorded = not run.values.get("no_record") and not run.values.get("passthrough")
+    is_recorded = not run.values.get("no_record")
     words = [*options]
     named = record or os.environ.get("LASTWORD_STATE_DIR") or ""
     if is_recorded and state and named and not os.path.isabs(os.path.expanduser(named)):

@@ -341,7 +341,13 @@ class Holders:
 
     async def _begin(self, settings: HolderSettings, handed: HandedHolder | None = None) -> str:
         """Run a holder; return why its agent does not run, or an empty string."""
-        holder, task = self._run_in_task(settings, handed)
+        try:
+            holder, task = self._run_in_task(settings, handed)
+        except LastwordError as error:
+            sys.stderr.write(f"lastword: {error}\n")
+            for number in handed.agent.descriptors if handed is not None else ():
+                os.close(number)  # the end of its input ends the agent
+            return HOLDER_ENDED
         begun = asyncio.create_task(holder.begun.wait())
         await asyncio.wait((begun, task), return_when=asyncio.FIRST_COMPLETED)
         begun.cancel()
@@ -487,7 +493,8 @@ class Holders:
         if ends_sessions:
             for session in await asyncio.to_thread(self.waiting):
                 name = f"session-{secrets.token_hex(12)}"
-                self._run_in_task(self._settings(name, session.client, session.view.id))
+                with contextlib.suppress(LastwordError):
+                    self._run_in_task(self._settings(name, session.client, session.view.id))
         tasks = list(self._tasks.values())
         for holder in list(self._running.values()):
             if ends_sessions:

@@ -1,9 +1,4 @@
-"""A holder's agent: its process, the holder's requests to it, and the names it may not use.
-
-The agent's side of a holder: what a holder needs of it, and a process on three pipes. Owns the
-process, and the reading and writing of whole lines, but not their meaning. Such a process is
-`lastword run` where the user wants lastword to stay out (`--passthrough`), or where its options
-cannot be used, which it says; else the link to the agent is in the gateway's process.
+"""A holder's agent: what a holder needs of it, its requests to it, and the names it may not use.
 
 The holder's own requests to its agent, which belong to no viewer's session. Owns `initialize` and
 other requests on behalf of the gateway itself, with their answers. It also numbers the requests to
@@ -19,19 +14,17 @@ from __future__ import annotations
 import asyncio
 import re
 import signal
-import sys
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias
 
 import msgspec
 
 from lastword.core.protocol import jsonrpc
 from lastword.core.protocol.acp import object_of
-from lastword.gateway import wire
 from lastword.gateway.viewing.frames import number_of
 from lastword.gateway.viewing.render import META
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Sequence
 
     from lastword.core.link.effects import PastLine
     from lastword.core.link.waits import StoredWait
@@ -45,16 +38,6 @@ if TYPE_CHECKING:
     StartAgent: TypeAlias = Callable[
         [Callable[[bytes], None], Callable[[int], None], LimitWaits, HolderRecord], "HeldAgent"
     ]
-
-
-STOP_SECONDS = 15.0
-"""How long `lastword run` may take to end its agent, which has its own limits."""
-
-PART_BYTES = 64 * 1024
-"""What is committed in one go, and read in one: a pipe may give four times as much."""
-
-MAX_LINE_BYTES = 80 * 1024 * 1024
-"""Beyond what `lastword run` lets pass at its largest `--line-limit`: such a line is noise."""
 
 
 class HandedAgent(msgspec.Struct, frozen=True, kw_only=True):
@@ -129,139 +112,8 @@ class HeldAgent(Protocol):
         ...
 
     def kill(self) -> None:
-        """End it and its group at once, or within a second where that is another process' task."""
+        """End it and its group at once."""
         ...
-
-
-class SupervisedAgent(asyncio.SubprocessProtocol):
-    """A child process, whose lines are delivered in the blocks in which they arrived."""
-
-    def __init__(
-        self,
-        command: Sequence[str],
-        deliver: Callable[[bytes], None],
-        ended: Callable[[int], None],
-    ) -> None:
-        """Pass blocks of whole lines to `deliver`, and finally the exit status to `ended`."""
-        self._command = command
-        self._deliver = deliver
-        self._ended = ended
-        self._rest = bytearray()
-        self._transport: asyncio.SubprocessTransport | None = None
-        self._gone = asyncio.Event()
-
-    async def start(self) -> None:
-        """Start it.
-
-        Raises:
-            OSError: It cannot be started.
-        """
-        loop = asyncio.get_running_loop()
-        transport, _ = await loop.subprocess_exec(lambda: self, *self._command, stderr=None)
-        self._transport = transport
-
-    @property
-    def waits_for_limits(self) -> bool:
-        """Return `False`: the waits of such a link are not known here."""
-        return False
-
-    def resume_wait(self, line: bytes, stored: StoredWait) -> None:
-        """Do nothing: there is no wait to resume."""
-
-    @property
-    def pid(self) -> int:
-        return self._transport.get_pid() if self._transport is not None else 0
-
-    def send(self, line: bytes) -> None:
-        stdin = self._pipe(0)
-        if stdin is not None and not stdin.is_closing():
-            cast("asyncio.WriteTransport", stdin).write(wire.one_line(line) + b"\n")
-
-    def pause(self, *, paused: bool) -> None:
-        stdout = cast("asyncio.ReadTransport | None", self._pipe(1))
-        if stdout is None or stdout.is_closing():
-            return
-        if not paused and not stdout.is_reading():
-            stdout.resume_reading()
-        elif paused and stdout.is_reading():
-            stdout.pause_reading()
-
-    def _pipe(self, fd: int) -> asyncio.BaseTransport | None:
-        return self._transport.get_pipe_transport(fd) if self._transport is not None else None
-
-    @property
-    def can_be_handed_over(self) -> bool:
-        """Return `False`: asyncio's processes end with its loop."""
-        return False
-
-    @property
-    def can_only_end(self) -> bool:
-        """Return `True`, as above."""
-        return True
-
-    def hand_over(self) -> HandedAgent:
-        """Raise `NotImplementedError`: it is never handed over."""
-        raise NotImplementedError
-
-    def adopt(self, state: bytes, past: Sequence[PastLine], turns: int) -> None:
-        """Raise `NotImplementedError`, as `hand_over`."""
-        raise NotImplementedError
-
-    async def stop(self) -> None:
-        """End it: close its input, then send a signal."""
-        transport = self._transport
-        if transport is None or transport.get_returncode() is not None:
-            return
-        stdin = self._pipe(0)
-        if stdin is not None:
-            stdin.close()
-        try:
-            async with asyncio.timeout(STOP_SECONDS):
-                await self._gone.wait()
-        except TimeoutError:
-            transport.kill()
-            await self._gone.wait()
-
-    def kill(self) -> None:
-        """Have `lastword run` end it within a second."""
-        transport = self._transport
-        if transport is not None and transport.get_returncode() is None:
-            transport.terminate()
-
-    def pipe_data_received(self, fd: int, data: bytes | str) -> None:  # noqa: ARG002
-        self._rest += data if isinstance(data, bytes) else data.encode()
-        end = self._rest.rfind(b"\n") + 1
-        if not end:
-            if len(self._rest) > MAX_LINE_BYTES:
-                self._rest.clear()
-            return
-        block = bytes(self._rest[:end])
-        del self._rest[:end]
-        for part in parts_of(block):
-            self._deliver(part)
-
-    def process_exited(self) -> None:
-        self._gone.set()
-        transport = self._transport
-        status = transport.get_returncode() if transport is not None else None
-        self._ended(status if status is not None else 1)
-
-
-def parts_of(block: bytes) -> Iterator[bytes]:
-    """Split a block of whole lines into parts of at most `PART_BYTES`; longer lines stay whole."""
-    start = 0
-    while len(block) - start > PART_BYTES:
-        end = block.rfind(b"\n", start, start + PART_BYTES) + 1 or block.index(b"\n", start) + 1
-        yield block[start:end]
-        start = end
-    if start < len(block):
-        yield block[start:] if start else block
-
-
-def supervised(command: Sequence[str], options: Sequence[str]) -> list[str]:
-    """Return the command that runs an agent behind `lastword run`."""
-    # -P: a module in the project's folder is not to be taken for one of ours.
-    return [sys.executable, "-P", "-m", "lastword", "run", *options, "--", *command]
 
 
 def exit_facts(status: int) -> dict[str, Any]:

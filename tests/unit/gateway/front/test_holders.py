@@ -1,16 +1,20 @@
-"""Sessions of a fleet, as a front finds them while its servers are away for a moment."""
+"""Holders that cannot be started now, as their sessions' viewers and agents notice it."""
 
 from __future__ import annotations
 
 import asyncio
+import os
 from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 
+from lastword.errors import LastwordError
 from lastword.gateway.fleet.errors import FleetError
 from lastword.gateway.front import fleet_directory
 from lastword.gateway.front.fleet_directory import FleetDirectory
-from lastword.gateway.front.holders import Holders, StartError
+from lastword.gateway.front.holders import HandedHolders, Holders, StartError
+from lastword.gateway.holder.agent_process import HandedAgent
+from lastword.gateway.holder.handover import HandedHolder
 from lastword.gateway.settings.values import HolderSettings
 from tests.kit.fleet.in_memory import owned
 from tests.kit.patience import fused
@@ -62,19 +66,27 @@ class Held:
         await asyncio.Event().wait()
 
 
-def directory(folder: Path, *failures: Exception) -> FleetDirectory:
-    """Return the sessions of a node at which so many starts fail."""
+def holders(folder: Path, *failures: Exception) -> Holders:
+    """Return holders of which so many cannot be started."""
     left = list(failures)
 
     def make(settings: HolderSettings, *_: object) -> Held:
-        return Held(settings, left.pop(0) if left else None)
+        failure = left.pop(0) if left else None
+        if failure is MISTAKE:
+            raise failure
+        return Held(settings, failure)
 
     template = HolderSettings(log_folder=str(folder), command=["agent"])
-    holders = Holders(template, cast("MakeHolder", make))
-    return FleetDirectory(holders, cast("FleetNode", Node()))
+    return Holders(template, cast("MakeHolder", make))
+
+
+def directory(folder: Path, *failures: Exception) -> FleetDirectory:
+    """Return the sessions of a node at which so many starts fail."""
+    return FleetDirectory(holders(folder, *failures), cast("FleetNode", Node()))
 
 
 AWAY = FleetError("no NATS server of the fleet answers")
+MISTAKE = LastwordError("a configuration file has a mistake")
 
 
 @fused
@@ -86,9 +98,16 @@ async def test_a_session_is_found_once_the_servers_answer_again(
     assert place is not None
 
 
-@pytest.mark.parametrize(("failure", "reason"), [(AWAY, "fleet_away"), (OSError(), "holder_ended")])
+@pytest.mark.parametrize(
+    ("failure", "reason"),
+    [(AWAY, "fleet_away"), (OSError("gone"), "holder_ended"), (MISTAKE, "holder_ended")],
+)
 def test_a_viewer_learns_whether_the_servers_or_the_agent_kept_a_session_from_it(
-    failure: Exception, reason: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    failure: Exception,
+    reason: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     monkeypatch.setattr(fleet_directory, "SETTLE_SECONDS", -1.0)
 
@@ -99,3 +118,25 @@ def test_a_viewer_learns_whether_the_servers_or_the_agent_kept_a_session_from_it
         assert refused.value.error["data"]["agent_error"]["reason"] == reason
 
     play()
+    assert capsys.readouterr().err == f"lastword: {failure}\n"
+
+
+@fused
+async def test_an_agent_whose_holder_cannot_go_on_gets_the_end_of_its_input(tmp_path: Path) -> None:
+    readable, writable = os.pipe()
+    agent = HandedAgent(state=b"", descriptors=[writable], speaks_typed=False)
+    holder = HandedHolder(
+        name="session-1",
+        client={},
+        initialized={},
+        run="r",
+        numbers=1,
+        turns=1,
+        sessions=["s"],
+        opened=[],
+        agent=agent,
+    )
+    handed, adopted = HandedHolders(holders=[holder]), list[int]()
+    await holders(tmp_path, MISTAKE).adopt(handed, lambda: adopted.append(1))
+    assert (os.read(readable, 1), adopted) == (b"", [1])
+    os.close(readable)
