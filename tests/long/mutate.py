@@ -41,8 +41,8 @@ ROOMS = (
 )
 WITHOUT_PROCESSES, WITH_PROCESSES = ("tests/unit", "tests/contract"), ("tests/process",)
 WORKERS = 6
-LIMIT_SECONDS = 1800
-"""A fault that makes the tests hang is noticed, too."""
+LIMIT_SECONDS, FAULT_SECONDS = 1800, 600
+"""How long all tests may take, and those of one fault: one that makes them hang is noticed, too."""
 
 MEASURED = """[run]
 source = lastword
@@ -171,7 +171,7 @@ def mutant(file: Path, place: int) -> Mutant:
     return Mutant(file.relative_to(ROOT), line, begins, told, text)
 
 
-def play(copied: Path, tests: Iterable[str], *options: str) -> bool:
+def play(copied: Path, tests: Iterable[str], *options: str, seconds: float = LIMIT_SECONDS) -> bool:
     """Play tests in the copy until one fails; return whether none has, and they have ended."""
     listed = copied / "tests-to-play"
     listed.write_text("\n".join(tests), encoding="utf-8")
@@ -185,7 +185,7 @@ def play(copied: Path, tests: Iterable[str], *options: str) -> bool:
         start_new_session=True,
     )
     try:
-        return process.wait(LIMIT_SECONDS) == 0
+        return process.wait(seconds) == 0
     except subprocess.TimeoutExpired:
         return False
     finally:
@@ -241,7 +241,7 @@ def notices(one: Mutant, copied: Path, data: CoverageData) -> int | None:
     try:
         for kind, tests in enumerate(tests_of(copied, one, data)):
             workers = min(WORKERS, len(tests)) if kind else int(len(tests) > 200) * 2
-            if tests and not play(copied, tests, f"-n{workers}"):
+            if tests and not play(copied, tests, f"-n{workers}", seconds=FAULT_SECONDS):
                 return kind
         return None
     finally:
