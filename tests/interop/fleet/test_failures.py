@@ -308,19 +308,19 @@ def test_a_session_that_the_fleet_cannot_store_is_refused_in_time_and_typed(
 
 
 @pytest.mark.matrix
-def test_a_node_that_is_reloaded_while_no_server_answers_ends_its_agents(
-    fleet: Fleet, cluster: Cluster
-) -> None:
+def test_a_node_is_not_reloaded_while_no_server_answers(fleet: Fleet, cluster: Cluster) -> None:
     with Partition(*cluster.ports) as way:
         one = fleet.start("s1", servers=way.option)
         with ViewerClient(one) as viewer:
             session = viewer.new(one.root)
-        agent = holder_of(one, session)["agent_pid"]
-        way.cut()
-        one.reload()
-        until("its agent has ended", lambda: not is_running(agent))
-        assert ApiClient(one).ask("/healthz").status == 200
-        way.reset()
+            way.cut()
+            until("that is noticed", lambda: "fleet_connected 0" in metrics_of(one))
+            one.tell("reload")
+            until("it is refused", lambda: "not reloaded" in one.stderr())
+            way.reset()
+            assert (
+                viewer.answer(viewer.prompt(session, "3 1"))["result"]["stopReason"] == "end_turn"
+            )
 
 
 def test_an_owner_that_is_cut_off_says_so_and_shows_all_once_it_is_back(

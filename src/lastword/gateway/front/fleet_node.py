@@ -152,6 +152,7 @@ class FleetNode:
         self._host = ""
         self._revision = 0
         self._expiry: asyncio.TimerHandle | None = None
+        self._renewed_at = -math.inf
         self._connected_at = 0.0
         self._is_served = True
         """The servers can serve the fleet."""
@@ -340,14 +341,21 @@ class FleetNode:
             FleetError: It is not stored, or it is not known whether it is.
         """
         loop = asyncio.get_running_loop()
-        lasts_until = loop.time() + LEASE_SECONDS
+        now = loop.time()
         if replaces is None:
             self._revision = await self._node_records.create(self.name, self.record)
         else:
             self._revision = await self._node_records.renew(self.name, self.record, replaces)
         if self._expiry is not None:
             self._expiry.cancel()
-        self._expiry = loop.call_at(lasts_until - SPARE_SECONDS, self._expires_soon)
+        self._renewed_at = now
+        self._expiry = loop.call_at(now + LEASE_SECONDS - SPARE_SECONDS, self._expires_soon)
+
+    @property
+    def is_renewed(self) -> bool:
+        """Whether the servers have just renewed the record, as they do while they serve."""
+        now = asyncio.get_running_loop().time()
+        return now - self._renewed_at < RENEW_SECONDS + ANSWER_SECONDS
 
     def _expires_soon(self) -> None:
         for ownership in self._ownerships:

@@ -443,19 +443,17 @@ async def _serve(  # noqa: PLR0913, PLR0917 - what it is made of
         asyncio.create_task(_forget_old(services.holders, settings.log_age_seconds)),
         asyncio.create_task(_keep(pid_file, control, services.holders.run_folder)),
         asyncio.create_task(front.quality.watch()),
-        asyncio.create_task(_upgrade(services.holders)),
+        asyncio.create_task(_upgrade(services)),
         asyncio.create_task(LimitWaits(services.holders, services.directory).watch()),
     ]
     while True:
         waiting = asyncio.create_task(signals.came.wait())
         await asyncio.wait((task, waiting), return_when=asyncio.FIRST_COMPLETED)
-        if not signals.is_reload or services.holders.are_stored:
+        cost = services.reload_cost
+        if not signals.is_reload or not cost:
             break
         signals.drop_reload()
-        sys.stderr.write(
-            "lastword: not reloaded, since the disk was full: parts of open sessions are only in "
-            "memory; close those sessions, or stop the gateway\n"
-        )
+        sys.stderr.write(f"lastword: not reloaded, since {cost}\n")
     if not waiting.done():
         waiting.cancel()
         await task
@@ -498,7 +496,7 @@ async def _keep(pid_file: PidFile, control: ControlSocket, run_folder: str) -> N
         folder.close()
 
 
-async def _upgrade(holders: Holders) -> None:
+async def _upgrade(services: FrontServices) -> None:
     """Have another version take over once it is installed and starts, and no agent would end."""
     refused = before = running = _installed()
     while True:
@@ -526,7 +524,7 @@ async def _upgrade(holders: Holders) -> None:
                 "running this one\n"
             )
         before = now
-    while not holders.can_be_handed_over:  # noqa: ASYNC110 - it has no event
+    while services.reload_cost or not services.holders.can_be_handed_over:  # noqa: ASYNC110 - no event
         await asyncio.sleep(LOOK_SECONDS)
     os.kill(os.getpid(), RELOAD)
 

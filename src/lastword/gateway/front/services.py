@@ -75,6 +75,7 @@ class FrontServices:
     ) -> None:
         """Serve the sessions of this machine's holders, or those of a fleet."""
         self.holders: Holders = holders
+        self._fleet = fleet
         self.node: str = "local" if fleet is None else fleet.node.name
         self.directory: Directory = holders if fleet is None else fleet
         self.source: SessionSource = SessionSource(holders) if fleet is None else fleet.source
@@ -91,6 +92,18 @@ class FrontServices:
         self.guest_pace: RateLimiter = RateLimiter(all_return, time.monotonic)
         self.attach_pace: RateLimiter = RateLimiter(ATTACHES, time.monotonic)
         self.newest: WeakValueDictionary[str, ViewerLink] = WeakValueDictionary()
+
+    @property
+    def reload_cost(self) -> str:
+        """Return why a reload would end turns or lose frames now; empty if it would not."""
+        if not self.holders.are_stored:
+            return (
+                "the disk was full: parts of open sessions are only in memory; close those "
+                "sessions, or stop the gateway"
+            )
+        if self._fleet is not None and not self._fleet.node.is_renewed:
+            return "the fleet's servers do not answer: open turns would end; reload once they do"
+        return ""
 
     async def sessions(self, grant: Grant) -> list[dict[str, Any]]:
         """Return the sessions that the bearer of a token may see."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, cast
 
@@ -167,6 +168,7 @@ class Node(FleetNode):
         self._revision = 0
         self._earlier = "of the program before"
         self._expiry = None
+        self._renewed_at = -math.inf
 
 
 @every("lost", [("create",), ("create",) * 3, ("read", "create"), ("renew", "read", "create")])
@@ -238,6 +240,7 @@ async def test_holders_learn_that_their_nodes_record_ends_soon_unless_it_is_rene
 ) -> None:
     records, held, now = Records(), Held(), asyncio.get_running_loop().time
     of = Node(records)
+    assert not of.is_renewed
     of._ownerships = cast("WeakSet[Ownership]", {held})
     latest = fleet_node.LEASE_SECONDS - fleet_node.SPARE_SECONDS
     await of._register()
@@ -247,7 +250,7 @@ async def test_holders_learn_that_their_nodes_record_ends_soon_unless_it_is_rene
     await of._write(of._revision)
     renewed = of._expiry
     assert renewed is not None
-    assert (first.cancelled(), renewed.cancelled()) == (True, False)
+    assert (first.cancelled(), renewed.cancelled(), of.is_renewed) == (True, False, True)
     records.is_away = True
     with pytest.raises(FleetError):
         await of._write(of._revision)
