@@ -237,7 +237,7 @@ class CommandParser(argparse.ArgumentParser):
         return own, meant_words(agent)
 
     def refuse_unknown(self, words: Sequence[str], beside: Iterable[str] = ()) -> None:
-        """Report an unknown option before any other error.
+        """Report an unknown option, or one without a value, before any other error.
 
         Raises:
             SystemExit: There was one.
@@ -246,8 +246,10 @@ class CommandParser(argparse.ArgumentParser):
         for word in words:
             if word == "--":
                 return
-            flag = word.partition("=")[0]
+            flag, _, value = word.partition("=")
             is_option = word.startswith("-") and len(word) > 1 and not _NUMBER.fullmatch(word)
+            if is_option and value == "--":  # which argparse loses before Python 3.13
+                self.error(f"{flag} cannot be '--'")
             is_joined = not word.startswith("--") and word[:2] in accepted
             if is_option and " " not in flag and flag not in accepted and not is_joined:
                 self.error(no_such("option", flag, accepted - {"-h"}, f"{self.prog} --help"))

@@ -88,6 +88,7 @@ def test_a_value_is_read_as_its_option_defines() -> None:
             for text in ("foo", "https://", "https://a.example/app", "https://a,b")
         ),
         ("--viewers", "0", ": it takes a number from 1 up"),
+        ("--viewers", "--", ""),
         *(("--fleet-node", text, "") for text in ("a..b", "-a", "a b", "a.", "x" * 64, "a/b", "*")),
     ],
 )
@@ -118,6 +119,13 @@ def test_a_link_leads_to_a_page_that_a_browser_can_open(
     with pytest.raises(SystemExit):
         token_parser().read(["--link", text])
     assert f"--link cannot be {text!r}: it takes an address" in capsys.readouterr().err
+
+
+def test_a_token_is_for_a_session_whose_id_is_text(capsys: pytest.CaptureFixture[str]) -> None:
+    assert token_parser().read(["--session", "sesión 1"]).session == "sesión 1"
+    with pytest.raises(SystemExit):
+        token_parser().read(["--session", "\udcff"])
+    assert "--session cannot be '\\udcff'" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("by_variable", [False, True])

@@ -109,6 +109,12 @@ def _page(text: str) -> str:
     return url
 
 
+def _session(text: str) -> str:
+    if not text.isprintable():
+        raise argparse.ArgumentTypeError(f"cannot be {text!r}: it takes the id of a session")
+    return text
+
+
 def token_parser() -> CommandParser:
     """Return the parser of `lastword gateway token`."""
     made = CommandParser(
@@ -125,7 +131,7 @@ def token_parser() -> CommandParser:
         made,
         _TOKEN_OPTIONS,
         role={"choices": [role.value for role in Role], "default": Role.CONTROLLER.value},
-        session={"default": ""},
+        session={"type": _session, "default": ""},
         expires={"type": seconds},
         link={"nargs": "?", "type": _page, "const": os.environ.get(URL_VARIABLE) or _HERE},
         fleet_key_file={"default": ""},
