@@ -255,14 +255,15 @@ _MUST_ANSWER = {"healthy", "sessions", "tool"}
 
 @judges("secrets")
 def secrets(acts: Sequence[Transcript]) -> Finding:
-    key = API_KEY.encode()
+    key, count = API_KEY.encode(), 0
+    for act, event in _received(acts):
+        count += 1
+        if key in event.raw:
+            return failed(f"the key is in a frame (act {act.name})", event)
     for act in acts:
-        for event in act.events:
-            if not event.sent and key in event.raw:
-                return failed(f"the key is in a frame (act {act.name})", event)
         if key in act.stderr_tail:
             return failed(f"the key is on stderr (act {act.name})")
-    return passed()
+    return _counted(count, "line")
 
 
 _OWN = acp.AGENT_ERROR_KINDS | acp.AGENT_RETRY_KINDS
@@ -380,4 +381,8 @@ def unread_stderr(acts: Sequence[Transcript]) -> Finding:
 def stderr_amount(acts: Sequence[Transcript]) -> Finding:
     most = max(acts, key=lambda act: act.stderr_bytes)
     evidence = f"at most {most.stderr_bytes} bytes (act {most.name})"
-    return warned(evidence) if most.stderr_bytes > MUCH_STDERR_BYTES else passed(evidence)
+    if most.stderr_bytes > MUCH_STDERR_BYTES:
+        return warned(evidence)
+    if not any(act.turns for act in acts):
+        raise UnreachedError("no turn was observed")
+    return passed(evidence)
