@@ -51,6 +51,8 @@ PARTING_SECONDS = 2.0
 """How long a holder may take to send its last frames when its session has no owner any more."""
 
 LOOK_SECONDS = 0.25
+AGAIN_SECONDS = 2.0
+"""How long after a holder could not be started, which is said on stderr, another one is."""
 
 ANSWER_SECONDS = 10.0
 """How long a holder may take beyond the wait that was requested."""
@@ -153,12 +155,15 @@ class FleetDirectory:
         loop = asyncio.get_running_loop()
         until = loop.time() + SETTLE_SECONDS
         while True:
+            pause = LOOK_SECONDS
             try:
                 return await self._find(session_id, client)
-            except (NodeSilentError, FleetAwayError):
+            except (NodeSilentError, FleetAwayError) as error:
                 if loop.time() > until:
                     raise
-            await asyncio.sleep(LOOK_SECONDS)
+                if isinstance(error, FleetAwayError):
+                    pause = AGAIN_SECONDS
+            await asyncio.sleep(pause)
 
     async def _find(self, session_id: str, client: Mapping[str, Any]) -> str | None:
         """Return the place of a session's holder, as the fleet is now.

@@ -93,7 +93,7 @@ MISTAKE = LastwordError("a configuration file has a mistake")
 async def test_a_session_is_found_once_the_servers_answer_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(fleet_directory, "LOOK_SECONDS", 0.0)
+    monkeypatch.setattr(fleet_directory, "AGAIN_SECONDS", 0.0)
     place = await directory(tmp_path, AWAY, AWAY).of_session("s", {})
     assert place is not None
 
