@@ -28,7 +28,7 @@ from tests.kit.gateway.agents import prompts_in
 from tests.kit.gateway.api import ApiClient
 from tests.kit.gateway.editor import connected, counting
 from tests.kit.gateway.serving import is_running, until
-from tests.kit.gateway.viewing import TYPED, ViewerClient
+from tests.kit.gateway.viewing import TYPED, ViewerClient, is_life
 from tests.kit.patience import FUSE_SECONDS
 from tests.kit.recording import stored
 
@@ -72,10 +72,6 @@ def in_turn(viewer: ViewerClient, root: Path) -> str:
     viewer.prompt(session, ENDLESS)
     viewer.find(is_word("1.5"))
     return session
-
-
-def is_life(word: str) -> Callable[[dict[str, Any]], bool]:
-    return lambda frame: frame.get("params", {}).get("word") == word
 
 
 def failure_in(frame: dict[str, Any]) -> tuple[str, str]:

@@ -217,6 +217,11 @@ def attached(gateway: Gateway, session: str, /, **how: Any) -> Iterator[ViewerCl
         yield viewer
 
 
+def is_life(word: str) -> Callable[[dict[str, Any]], bool]:
+    """Whether a frame is an event of a session's life."""
+    return lambda frame: frame.get("params", {}).get("word") == word
+
+
 def _socket_to(port: int, receive_bytes: int) -> socket.socket:
     made = socket.socket()
     made.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_bytes)

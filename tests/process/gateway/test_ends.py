@@ -22,6 +22,7 @@ from tests.kit.gateway.viewing import (
     attached,
     failure_of,
     has_ended_well,
+    is_life,
     opened,
 )
 from tests.kit.patience import FUSE_SECONDS
@@ -81,6 +82,10 @@ class Fails(PlainAgent):
             time.sleep(60)
             os._exit(0)
         if method == "session/load":
+            if os.path.exists(os.path.join(sys.argv[1], "replays")):
+                said = {"type": "text", "text": "Earlier."}
+                update = {"sessionUpdate": "user_message_chunk", "content": said}
+                self.wire.update(params["sessionId"], update)
             self.wire.frame(id=request_id, result={})
         else:
             super().handle_request(request_id, method, params)
@@ -374,11 +379,19 @@ def test_a_session_that_its_agent_could_not_load_is_loaded_with_a_later_prompt(
     gateway, session = crashed(serve, tmp_path)
     fault = tmp_path / "session-load"
     fault.touch()
-    with attached(gateway, session, capabilities=TYPED) as viewer:
+    with attached(gateway, session, capabilities=TYPED, replay=True) as viewer:
         assert failure_of(viewer.turn(session))["type"] == "agent_crash"
         fault.unlink()
         prompts = [viewer.prompt(session), viewer.prompt(session)]  # one waits behind the other
         assert all(has_ended_well(viewer.answer(prompt)) for prompt in prompts)
+        assert viewer.find(is_life("restored"))["params"]["facts"]["history"] == "none"
+    (tmp_path / "replays").touch()
+    gateway.crash()
+    with attached(gateway, session, replay=True) as viewer:
+        viewer.turn(session)
+        back = filter(is_life("restored"), viewer.frames)
+        assert [each["params"]["facts"]["history"] for each in back] == ["none", "full"]
+        assert "Earlier." not in str(viewer.frames)  # the log has it already
 
 
 @pytest.mark.processes
