@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import socket
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +14,7 @@ from websockets.sync.client import connect
 
 from lastword.gateway.viewing.reader import Role
 from tests.kit.gateway import agents
+from tests.kit.gateway.serving import until
 from tests.kit.gateway.viewing import ViewerClient, attached, failure_of, has_ended_well, opened
 from tests.kit.patience import FUSE_SECONDS
 from tests.kit.rows import every
@@ -41,12 +43,12 @@ def turning(serve_all: Serve) -> Iterator[tuple[Gateway, str]]:
 def close_code_of(gateway: Gateway, *frames: str | bytes) -> tuple[int, str]:
     """How a socket ends that says this."""
     said = {"Authorization": f"Bearer {gateway.token()}"}
-    with connect(gateway.url, additional_headers=said, open_timeout=FUSE_SECONDS) as socket:
+    with connect(gateway.url, additional_headers=said, open_timeout=FUSE_SECONDS) as viewer:
         for frame in frames:
-            socket.send(frame)
+            viewer.send(frame)
         try:
             while True:
-                socket.recv(FUSE_SECONDS)
+                viewer.recv(FUSE_SECONDS)
         except ConnectionClosed as closed:
             received = closed.rcvd
     return (received.code, received.reason) if received is not None else (1006, "")
@@ -75,6 +77,14 @@ def test_a_malformed_message_is_answered_and_the_connection_stays_open(
         listed = viewer.result("session/list", {})["sessions"]
         assert [each["sessionId"] for each in listed] == [session]
         assert not any(frame.get("id") == 77 for frame in viewer.frames)
+
+
+def test_what_is_no_http_is_named_on_stderr(turning: tuple[Gateway, str]) -> None:
+    gateway, _ = turning
+    with socket.create_connection(("127.0.0.1", gateway.port)) as other:
+        other.sendall(b"\x16\x03\x01: TLS\r\n\r\n")  # such as of a browser that is given https
+        assert other.recv(100).startswith(b"HTTP/1.1 400")
+    until("it is named", lambda: "lastword: Invalid HTTP request" in gateway.stderr())
 
 
 def test_a_frame_over_the_limit_closes_its_own_socket_alone(turning: tuple[Gateway, str]) -> None:

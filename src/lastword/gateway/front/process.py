@@ -429,7 +429,10 @@ async def _serve(  # noqa: PLR0913, PLR0917 - what it is made of
         backlog=BACKLOG,
     )
     server = _FrontServer(config)
-    logging.getLogger("uvicorn.error").addFilter(_is_fault)
+    complaints = logging.StreamHandler()
+    complaints.setFormatter(logging.Formatter("lastword: %(message)s"))
+    complaints.addFilter(_is_fault)
+    logging.getLogger("uvicorn.error").addHandler(complaints)
     asyncio.get_running_loop().set_exception_handler(_LoopComplaints())
     # uvicorn closes what it is given.
     task = asyncio.create_task(server.serve(sockets=[listening.dup()]))
