@@ -16,6 +16,7 @@ import msgspec
 
 from lastword.errors import StoreError
 from lastword.gateway.fleet.errors import FencedError, FleetError
+from lastword.gateway.fleet.records import storable
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -46,16 +47,23 @@ class _Owned:
         self.record = record
         self.lost = lost
         self.revision = revision
-        self.shown = record()
+        self.shown = storable(record())
         """The record as it was made last."""
         self.term = self.shown.term
         self.is_stored = False
-        """Whether the servers have that one."""
+        """Whether the servers have that one, or are about to."""
         self.stored_at = -math.inf
         self.due = math.inf
         self.is_released = False
         self.lock = asyncio.Lock()
         """Held while a record is stored, so that requests follow one another."""
+
+    def made(self) -> SessionRecord:
+        """Return the record as of now."""
+        try:
+            return storable(self.record())
+        except StoreError:  # it is made from the log, which cannot be read now
+            return self.shown
 
 
 class OwnedRecords:
@@ -142,7 +150,7 @@ class OwnedRecords:
         """
         owned = self._owned.get(name)
         if owned is not None:
-            last = last or _made(owned)
+            last = last or owned.made()
             released = msgspec.structs.replace(last, owner=None, ended=ended or last.ended)
             owned.record, owned.is_released = lambda: released, True
             await self._write(name, owned)
@@ -158,7 +166,7 @@ class OwnedRecords:
             return
         if record is not None and self._is_anothers(record, owned.term):
             self._lose(name, owned)
-        elif record is None or (record.owner is None and record.term == owned.term):
+        elif record != owned.shown:  # restored servers have an older one
             owned.is_stored = False
             self._write_by(owned, self._clock())
 
@@ -183,7 +191,7 @@ class OwnedRecords:
         async with owned.lock:
             if self._owned.get(name) is not owned:
                 return
-            now, record, is_last = self._clock(), _made(owned), owned.is_released
+            now, record, is_last = self._clock(), owned.made(), owned.is_released
             owned.due = math.inf
             if owned.is_stored and not is_last:
                 if record == owned.shown:
@@ -192,7 +200,7 @@ class OwnedRecords:
                 if is_progress and now < owned.stored_at + PROGRESS_SECONDS:
                     owned.due = owned.stored_at + PROGRESS_SECONDS
                     return
-            owned.shown, owned.is_stored = record, False
+            owned.shown, owned.is_stored = record, True
             owned.term = max(owned.term, record.term)
             try:
                 async with asyncio.timeout(ANSWER_SECONDS):
@@ -200,9 +208,10 @@ class OwnedRecords:
             except FencedError:
                 self._lose(name, owned)
             except (FleetError, TimeoutError):
+                owned.is_stored = False
                 self._write_by(owned, self._clock() + AGAIN_SECONDS)
             else:
-                owned.is_stored, owned.stored_at = True, now
+                owned.stored_at = now
                 if is_last and self._owned.get(name) is owned:
                     self.forget(name)
 
@@ -228,13 +237,6 @@ class OwnedRecords:
             self.forget(name)
             if not owned.is_released:
                 owned.lost()
-
-
-def _made(owned: _Owned) -> SessionRecord:
-    try:
-        return owned.record()
-    except StoreError:  # it is made from the log, which cannot be read now
-        return owned.shown
 
 
 def _without_progress(record: SessionRecord) -> SessionRecord:

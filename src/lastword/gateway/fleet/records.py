@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 import msgspec
 
+from lastword.core.protocol import jsonrpc
 from lastword.gateway.api.shapes import SessionView  # noqa: TC001 - msgspec reads annotations
 from lastword.gateway.fleet.key import RECORDS, FleetKey
 
@@ -148,6 +149,16 @@ class FormatRecord(msgspec.Struct, frozen=True, kw_only=True):
     version: str
 
 
+def storable(record: RecordT) -> RecordT:
+    """Return a record with a question mark for each lone surrogate, as of a title that was cut."""
+    try:
+        msgspec.json.encode(record)
+    except UnicodeEncodeError:
+        content = jsonrpc.without_surrogates(msgspec.to_builtins(record))
+        return msgspec.convert(content, type(record))
+    return record
+
+
 class _Signed(msgspec.Struct, frozen=True):
     code: str
     record: msgspec.Raw
@@ -166,7 +177,7 @@ class Records:
 
     def encode(self, bucket: str, name: str, record: msgspec.Struct) -> bytes:
         """Return a record encoded for a bucket and a name."""
-        content = msgspec.json.encode(record)
+        content = msgspec.json.encode(storable(record))
         return msgspec.json.encode(_Signed(self._code(bucket, name, content), msgspec.Raw(content)))
 
     def decode(self, bucket: str, name: str, data: bytes, form: type[RecordT]) -> RecordT:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from msgspec.structs import replace
 
+from lastword.gateway.api.shapes import SessionState
 from lastword.gateway.fleet import buckets
 from lastword.gateway.fleet.broker import Broker
 from lastword.gateway.fleet.buckets import Bucket
@@ -147,7 +148,15 @@ def test_a_session_is_lost_to_a_higher_term_or_to_another_owner_of_its_term(
 
 
 @pytest.mark.parametrize(
-    "there", [None, owned("one"), owned("two", 1), replace(owned("one", 2), owner=None)]
+    "there",
+    [
+        None,
+        owned("one"),
+        owned("two", 1),
+        owned("one", 2, state=SessionState.RUNNING),
+        replace(owned("one", 2), owner=None),
+        replace(owned("two", 1), owner=None),
+    ],
 )
 def test_a_record_that_the_servers_have_lost_or_restored_is_written_again(
     there: SessionRecord | None,
@@ -161,6 +170,7 @@ def test_a_record_that_the_servers_have_lost_or_restored_is_written_again(
             await of.store.put("s", there)
         of.records.noted("s", there)
         await of.after(0.0)
+        assert of.stored == of.record
         await of.change(questions=1)
         of.record = owned("one", 2, questions=1)
         await of.change(questions=2)
@@ -168,6 +178,39 @@ def test_a_record_that_the_servers_have_lost_or_restored_is_written_again(
         assert of.stored.owner == owner("one", questions=2)
 
     play()
+
+
+@played
+async def test_a_record_that_is_seen_as_it_was_written_is_not_written_again(of: Play) -> None:
+    of.record = owned("one", title="cut \ud83d")  # within an emoji, as agents do
+    await of.acquire()
+    encoded = Records(KEY).encode(SESSIONS, "s", of.stored)
+    of.records.noted("s", Records(KEY).decode(SESSIONS, "s", encoded, SessionRecord))
+    await of.after(1000.0)
+    assert of.store.written == 1
+    of.store.is_away = True
+    await of.change(title="\ud83d")
+    of.store.is_away = False
+    await of.after(AGAIN_SECONDS)
+    assert of.stored == owned("one", title="?")
+
+
+@played
+async def test_a_record_that_is_lost_while_it_is_written_is_written_again(of: Play) -> None:
+    class Losing(MemoryBucket[SessionRecord]):
+        async def renew(self, name: str, record: SessionRecord, revision: int) -> int:
+            revision = await super().renew(name, record, revision)
+            if self.written == 2:
+                self.expire(name)
+                of.records.noted(name, None)
+            return revision
+
+    of.store = Losing()
+    of.records = OwnedRecords(of.store, "of one", lambda: of.now)
+    await of.acquire()
+    await of.change(questions=1)
+    await of.after(0.0)
+    assert of.stored == of.record
 
 
 @played

@@ -42,6 +42,12 @@ def test_a_key_is_the_same_as_bytes_and_as_base64(tmp_path: Path) -> None:
     assert raw.derived(LINKS) != raw.derived(RECORDS)
 
 
+def test_a_record_is_written_although_a_text_of_it_is_no_unicode() -> None:
+    records = Records(FleetKey(SECRET))
+    cut = records.encode(NODES, "box", replace(node(), roots=["/srv/\udcff"]))
+    assert records.decode(NODES, "box", cut, NodeRecord) == replace(node(), roots=["/srv/?"])
+
+
 @pytest.mark.parametrize("content", [b"", SECRET[:31], base64.b64encode(SECRET[:31]), b"x" * 5000])
 def test_a_file_without_a_key_is_refused_with_the_line_that_makes_one(
     content: bytes, tmp_path: Path
