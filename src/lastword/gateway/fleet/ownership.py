@@ -20,7 +20,7 @@ from lastword.gateway.api.shapes import SessionState, SessionView, ViewerCount
 from lastword.gateway.fleet.errors import FencedError, FleetError
 from lastword.gateway.fleet.records import OwnerRecord, SessionRecord, living_owner, node_place
 from lastword.gateway.fleet.replicated_log import open_claimed, open_new
-from lastword.gateway.fleet.replicator import Replicator, claim
+from lastword.gateway.fleet.replicator import PAUSE_SECONDS, Replicator, claim
 from lastword.gateway.fleet.workspace import workspace_of
 from lastword.gateway.log import files
 from lastword.gateway.log.files import LogOwnedError, LogOwner
@@ -178,15 +178,27 @@ class Ownership:
         self._services.broker.listen(self._connection_changed)
         return await self._claim(session_id) if session_id else None
 
-    async def reclaim(self, session_id: str) -> None:
+    async def reclaim(self, session_id: str, until: float) -> None:
         """Take over a session whose agent runs on here, from before this program was replaced.
+
+        Args:
+            session_id: The session.
+            until: When to give up servers that do not answer, by the event loop's clock.
 
         Raises:
             LogOwnedError: Another node has the session.
             FleetError: The fleet cannot be used.
             StoreError: The session's log cannot be used here.
         """
-        await self._claim(session_id)
+        while True:
+            try:
+                await self._claim(session_id)
+            except FleetError:
+                if asyncio.get_running_loop().time() >= until:
+                    raise
+            else:
+                return
+            await asyncio.sleep(PAUSE_SECONDS)
 
     # Taking over.
 

@@ -221,7 +221,7 @@ class FleetNode:
     async def _join(self) -> None:
         await self._broker.open()
         self._connected_at = time.monotonic()
-        self._stirred.set()
+        self._broker.ignore(self._connection_changed)  # of an earlier attempt
         self._broker.listen(self._connection_changed)
         await prepare(self._broker, self._records, self.settings.replicas)
         mirrors = (self._nodes, self._sessions)
@@ -253,13 +253,16 @@ class FleetNode:
         self._tasks.append(asyncio.create_task(self._keep_streams()))
 
     async def _join_later(self) -> None:
+        quiet_until = 0.0
         while True:
             try:
                 await self._join()
                 break
             except FleetError as error:
-                sys.stderr.write(f"lastword: {error}\n")
-                await asyncio.sleep(COMPLAIN_EVERY_SECONDS)
+                if time.monotonic() >= quiet_until:
+                    quiet_until = time.monotonic() + COMPLAIN_EVERY_SECONDS
+                    sys.stderr.write(f"lastword: {error}\n")
+                await asyncio.sleep(RENEW_SECONDS)
         await self._renew()
 
     async def close(self, *, stays: bool) -> None:

@@ -67,6 +67,9 @@ LOOK_SECONDS = 0.05
 SPARE_SECONDS = 600.0
 """How long an agent without a session is kept after the last viewer has left."""
 
+RECLAIM_SECONDS = 15.0
+"""How long an agent that runs on waits for a fleet's servers: an election takes them up to 9 s."""
+
 
 class Holder:
     """One agent and its sessions."""
@@ -236,10 +239,11 @@ class Holder:
         """Continue with an agent that was handed over, and with its sessions."""
         self.conversation.count_on(handed.numbers, handed.turns)
         self.initialized = handed.initialized
+        until = time.monotonic() + RECLAIM_SECONDS
         for session_id in handed.sessions:
             try:
                 if self.fleet is not None:
-                    await self.fleet.reclaim(session_id)
+                    await self.fleet.reclaim(session_id, until)
                 self.add(HeldSession.open(self, session_id, goes_on=True))
                 if self.fleet is not None:
                     await self.fleet.opened(self.sessions[session_id])

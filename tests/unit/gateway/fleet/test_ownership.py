@@ -23,7 +23,7 @@ from lastword.gateway.log.files import LogOwnedError
 from lastword.gateway.settings.values import FleetSettings, HolderSettings
 from tests.kit.fleet.connected import node
 from tests.kit.fleet.in_memory import MemoryBucket, MemoryReplicas, MemoryReplicaStore, owner
-from tests.kit.patience import fused
+from tests.kit.patience import FUSE_SECONDS, fused
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -231,6 +231,23 @@ async def test_a_holder_that_dies_is_followed_by_another_on_its_node_at_once(
     assert await after.ownership.start("s") is None
     assert (fleet.owner(), fleet.sessions.stored[NAME].record.term) == (held, 2)
     assert after.open("s").said() == ["one", "two"]
+
+
+@fused
+async def test_an_agent_that_runs_on_waits_for_servers_that_elect_a_leader(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("lastword.gateway.fleet.ownership.PAUSE_SECONDS", 0.0)
+    fleet = MemoryFleet()
+    before = OwningNode(fleet, tmp_path, "one")
+    (await begun(before)).log.close()
+    await before.ownership.close(goes_on=True)
+    after, now = OwningNode(fleet, tmp_path, "one"), asyncio.get_running_loop().time()
+    fleet.replicas.unreadable = 3
+    with pytest.raises(FleetError):
+        await after.ownership.reclaim("s", now)
+    await after.ownership.reclaim("s", now + FUSE_SECONDS)
+    assert fleet.sessions.stored[NAME].record.term == 2
 
 
 @fused

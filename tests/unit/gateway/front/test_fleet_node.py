@@ -193,6 +193,35 @@ async def test_a_start_does_not_wait_forever_for_answers(monkeypatch: pytest.Mon
 
 
 @fused
+async def test_a_node_that_cannot_join_at_first_says_so_once_and_joins_before_its_lease_ends(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    class Joining(Node):
+        tries, joined = 3, asyncio.Event()
+
+        async def _join(self) -> None:
+            if self.tries:
+                self.tries -= 1
+                raise FleetError("no leader")
+
+        async def _renew(self) -> None:
+            self.joined.set()
+
+    pauses, sleep = list[float](), asyncio.sleep
+
+    async def pause(seconds: float) -> None:
+        pauses.append(seconds)
+        await sleep(0)
+
+    monkeypatch.setattr("lastword.gateway.front.fleet_node.asyncio.sleep", pause)
+    of = Joining(Records())
+    await of._join_later()
+    assert of.joined.is_set()
+    assert sum(pauses) < fleet_node.LEASE_SECONDS
+    assert capsys.readouterr().err == "lastword: no leader\n"
+
+
+@fused
 async def test_a_name_is_refused_while_its_node_renews_its_record() -> None:
     class Renewed(Records):
         async def read(self, name: str) -> StoredRecord[NodeRecord] | None:
