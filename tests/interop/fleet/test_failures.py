@@ -319,6 +319,21 @@ def test_a_node_is_not_reloaded_while_no_server_answers(fleet: Fleet, cluster: C
             )
 
 
+@pytest.mark.matrix
+def test_a_reload_just_after_a_server_died_ends_no_turn(fleet: Fleet, cluster: Cluster) -> None:
+    one = fleet.start("s2")
+    with ViewerClient(one) as viewer:
+        session = viewer.new(one.root)
+        viewer.prompt(session, "1000000 20")
+        viewer.find(is_word("1.5"))
+        # Nothing that is said is stored until another server leads this stream.
+        cluster.leader_of(f"LW{int(wire.name_of(session), 16) % 16}").kill()
+        one.reload()
+    (held,) = one.holders()
+    (shown,) = held["sessions"]
+    assert (shown["sessionId"], shown["turn"]) == (session, True)
+
+
 def test_an_owner_that_is_cut_off_says_so_and_shows_all_once_it_is_back(
     fleet: Fleet, cluster: Cluster
 ) -> None:

@@ -336,10 +336,10 @@ class Ownership:
         record = self._session_record(owned, view, None)
         await self._services.owned.release(name, record, ended=view)
 
-    async def settle(self) -> bool:
+    async def settle(self, seconds: float = DRAIN_SECONDS) -> bool:
         """Wait for a while until the fleet has all of every log; return whether it has."""
         with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(DRAIN_SECONDS):
+            async with asyncio.timeout(seconds):
                 settled = [await each.replicator.settled() for each in [*self._owned.values()]]
                 return all(settled)
         return False

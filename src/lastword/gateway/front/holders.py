@@ -34,7 +34,7 @@ from lastword.gateway.api.views import stored_view
 from lastword.gateway.fleet.errors import FleetError
 from lastword.gateway.front.upstream import LocalUpstream
 from lastword.gateway.holder import connection
-from lastword.gateway.holder.handover import HandedHolder  # noqa: TC001 - read at runtime
+from lastword.gateway.holder.handover import FLEET_SECONDS, HandedHolder
 from lastword.gateway.holder.quality import HolderQuality
 from lastword.gateway.log import files
 from lastword.gateway.log.files import LogLock, LogOwnedError, LogOwner, owner_of
@@ -463,8 +463,9 @@ class Holders:
         opened = dict(self._opened)
         spares = dict(self._spares)
         handed = []
+        until = time.monotonic() + FLEET_SECONDS
         for name, holder in list(self._running.items()):
-            left = await holder.hand_over()
+            left = await holder.hand_over(until)
             if left is not None:
                 handed.append(msgspec.structs.replace(left, suits=spares.get(name, "")))
         if tasks:

@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 
     from lastword.gateway.holder.session import HeldSession
 
+FLEET_SECONDS = 15.0
+"""How long an agent that runs on waits for a fleet's servers: an election takes them up to 9 s."""
+
 
 class OpenedBy(msgspec.Struct, frozen=True):
     """Which request of a viewer opened a session."""

@@ -26,7 +26,7 @@ from lastword.gateway.holder import agent_process
 from lastword.gateway.holder.agent_process import OwnRequests, RequestFailedError, exit_facts
 from lastword.gateway.holder.connection import ViewerConnection
 from lastword.gateway.holder.effects import waiting_turn
-from lastword.gateway.holder.handover import HandedHolder, OpenedBy, past_lines
+from lastword.gateway.holder.handover import FLEET_SECONDS, HandedHolder, OpenedBy, past_lines
 from lastword.gateway.holder.openings import UNDER_WAY, Opening, Openings, bring_back, resume_again
 from lastword.gateway.holder.recording import HolderRecord
 from lastword.gateway.holder.session import HeldSession
@@ -66,9 +66,6 @@ LOOK_SECONDS = 0.05
 
 SPARE_SECONDS = 600.0
 """How long an agent without a session is kept after the last viewer has left."""
-
-RECLAIM_SECONDS = 15.0
-"""How long an agent that runs on waits for a fleet's servers: an election takes them up to 9 s."""
 
 
 class Holder:
@@ -205,13 +202,16 @@ class Holder:
         """Return whether it may get further viewers."""
         return self._initialize_failed is None and not self._over.is_set()
 
-    async def hand_over(self) -> HandedHolder | None:
+    async def hand_over(self, until: float) -> HandedHolder | None:
         """Hand the agent, which keeps running, to the program that replaces this one.
 
         If that is impossible, the agent ends with its turns, and the result is `None`.
+
+        Args:
+            until: How long its fleet may take to store what it has said, by the monotonic clock.
         """
         if (
-            self.fleet is not None and not await self.fleet.settle()
+            self.fleet is not None and not await self.fleet.settle(until - time.monotonic())
         ) or not self.can_be_handed_over:
             self.terminate()
             return None
@@ -239,7 +239,7 @@ class Holder:
         """Continue with an agent that was handed over, and with its sessions."""
         self.conversation.count_on(handed.numbers, handed.turns)
         self.initialized = handed.initialized
-        until = time.monotonic() + RECLAIM_SECONDS
+        until = time.monotonic() + FLEET_SECONDS
         for session_id in handed.sessions:
             try:
                 if self.fleet is not None:
