@@ -244,7 +244,6 @@ class Ownership:
             term=inherited.term + 1,
             workspace=workspace,
             owner=self._owner(view),
-            ended=None,
         )
         records, revision = self._services.owned, stored.revision if stored is not None else 0
         lost = partial(self._leave, session_id)
@@ -321,12 +320,11 @@ class Ownership:
 
     def ended(self, session: OwnedSession) -> None:
         """Give up a session that has ended; it is finished once the fleet has all of its log."""
-        task = asyncio.create_task(self._end(session))
+        task = asyncio.create_task(self._end(session, self._owned.pop(session.id)))
         self._ending.add(task)
         task.add_done_callback(self._ending.discard)
 
-    async def _end(self, session: OwnedSession) -> None:
-        name, owned = wire.name_of(session.id), self._owned.pop(session.id)
+    async def _end(self, session: OwnedSession, owned: _Owned) -> None:
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(DRAIN_SECONDS):
                 await owned.replicator.settled()
@@ -334,7 +332,7 @@ class Ownership:
         session.finish()
         self._replicators.pop(session.id, None)
         record = self._session_record(owned, view, None)
-        await self._services.owned.release(name, record, ended=view)
+        await self._services.owned.release(wire.name_of(session.id), record, ended=view)
 
     async def settle(self, seconds: float = DRAIN_SECONDS) -> bool:
         """Wait for a while until the fleet has all of every log; return whether it has."""
@@ -345,15 +343,16 @@ class Ownership:
         return False
 
     async def close(self, *, goes_on: bool = False) -> None:
-        """Wait for sessions that end, and give up the others, unless the agent `goes_on`."""
-        if self._ending:
-            await asyncio.wait(self._ending)
+        """Give up the sessions, unless the agent `goes_on`, and wait for those that end."""
         names = [wire.name_of(session_id) for session_id in self._owned]
         if goes_on:
             for name in names:
                 self._services.owned.forget(name)
         else:
+            # At once: the next holder of such a session may be about to own it.
             await asyncio.gather(*map(self._services.owned.release, names))
+        if self._ending:
+            await asyncio.wait(self._ending)
         self._services.broker.ignore(self._connection_changed)
 
     def _owner(self, view: SessionView, not_replicated: int = 0) -> OwnerRecord:

@@ -327,6 +327,47 @@ async def test_a_session_that_ends_is_finished_once_the_fleet_has_it_all(tmp_pat
 
 
 @fused
+async def test_a_session_that_is_left_is_the_next_holders_while_another_one_ends(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("lastword.gateway.fleet.ownership.DRAIN_SECONDS", 0.05)
+    fleet = MemoryFleet()
+    before, after = (OwningNode(fleet, tmp_path, "one") for _ in range(2))
+    after.services.owned = before.services.owned
+    left = await begun(before)
+    ending = before.open("a fork")
+    await before.ownership.opened(ending)
+    fleet.replicas.faults.extend([FleetError("away")] * 100)
+    ending.say("the end")
+    left.log.close()
+    before.ownership.ended(ending)
+    closing = asyncio.create_task(before.ownership.close())
+    for _ in range(5):
+        await asyncio.sleep(0)
+    fleet.replicas.faults.clear()
+    await after.ownership.start("s")
+    await closing
+    assert fleet.owner() is not None
+    assert fleet.sessions.stored[wire.name_of("a fork")].record.ended is not None
+
+
+@fused
+async def test_a_session_that_had_ended_has_still_ended_if_no_agent_takes_it_up(
+    tmp_path: Path,
+) -> None:
+    fleet = MemoryFleet()
+    node = OwningNode(fleet, tmp_path, "one")
+    node.ownership.ended(await begun(node))
+    await node.ownership.close()
+    ended = fleet.sessions.stored[NAME].record.ended
+    assert ended is not None
+    after = OwningNode(fleet, tmp_path, "one")
+    await after.ownership.start("s")
+    await after.ownership.close()
+    assert (fleet.owner(), fleet.sessions.stored[NAME].record.ended) == (None, ended)
+
+
+@fused
 async def test_a_broker_that_is_away_does_not_keep_a_session_from_ending(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
