@@ -1,4 +1,4 @@
-"""What fronts and holders have in common: names, folders, cursors, ids, and blocks of frames."""
+"""What fronts and holders have in common: names, folders, cursors, and ids."""
 
 from __future__ import annotations
 
@@ -8,8 +8,6 @@ import sys
 import tempfile
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from websockets.frames import Frame as WebSocketFrame
 from websockets.frames import Opcode
 from websockets.streams import StreamReader
@@ -17,7 +15,6 @@ from websockets.streams import StreamReader
 from lastword.errors import StoreError
 from lastword.gateway import wire
 from lastword.gateway.front.folders import run_folder_of
-from lastword.gateway.holder.agent_process import PART_BYTES, parts_of
 from lastword.gateway.log.entries import Cursor
 from lastword.gateway.settings.values import HolderSettings
 from lastword.gateway.viewing.frames import (
@@ -122,16 +119,3 @@ def test_frames_are_whole_in_every_block() -> None:
             assert (frame.opcode, frame.fin) == (Opcode.TEXT, True)
             found.append(bytes(frame.data))
     assert found == texts
-
-
-@given(st.lists(st.integers(0, 3 * PART_BYTES), min_size=1, max_size=12))
-def test_a_block_comes_in_parts_of_whole_lines_and_none_is_lost(sizes: list[int]) -> None:
-    block = b"".join(b"x" * size + b"\n" for size in sizes)
-    parts = list(parts_of(block))
-    assert b"".join(parts) == block
-    for part in parts:
-        assert part.endswith(b"\n")
-        assert len(part) <= PART_BYTES or part.count(b"\n") == 1
-    small = b"{}\n" * 10
-    [part] = parts_of(small)
-    assert part is small
