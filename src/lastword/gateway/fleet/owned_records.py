@@ -32,7 +32,7 @@ PROGRESS_SECONDS = 5.0
 """How long new entries of a log wait, if nothing else has changed."""
 
 AGAIN_SECONDS = 1.0
-"""How long after a failure a record is written again."""
+"""How long after a failure, or a loss, a record is written again."""
 
 ANSWER_SECONDS = 2.0
 """How long that may take."""
@@ -168,7 +168,7 @@ class OwnedRecords:
             self._lose(name, owned)
         elif record != owned.shown:  # restored servers have an older one
             owned.is_stored = False
-            self._write_by(owned, self._clock())
+            self._write_by(owned, self._clock() + AGAIN_SECONDS)
 
     async def run(self) -> None:
         """Write what changes, until cancelled."""

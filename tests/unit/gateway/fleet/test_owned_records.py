@@ -113,7 +113,7 @@ async def test_a_record_whose_view_cannot_be_read_shows_the_last_one(of: Play) -
     await of.acquire()
     of.records.show("s", unreadable)
     of.records.noted("s", None)
-    await of.after(0.0)
+    await of.after(AGAIN_SECONDS)
     assert of.store.stored["s"] == (owned("one"), 2)
 
 
@@ -169,7 +169,7 @@ def test_a_record_that_the_servers_have_lost_or_restored_is_written_again(
         if there is not None:
             await of.store.put("s", there)
         of.records.noted("s", there)
-        await of.after(0.0)
+        await of.after(AGAIN_SECONDS)
         assert of.stored == of.record
         await of.change(questions=1)
         of.record = owned("one", 2, questions=1)
@@ -209,7 +209,7 @@ async def test_a_record_that_is_lost_while_it_is_written_is_written_again(of: Pl
     of.records = OwnedRecords(of.store, "of one", lambda: of.now)
     await of.acquire()
     await of.change(questions=1)
-    await of.after(0.0)
+    await of.after(AGAIN_SECONDS)
     assert of.stored == of.record
 
 
