@@ -31,7 +31,6 @@ from lastword.errors import LastwordError, StoreError
 from lastword.gateway import wire
 from lastword.gateway.api.shapes import SessionView  # noqa: TC001 - read at runtime
 from lastword.gateway.api.views import stored_view
-from lastword.gateway.fleet.errors import FleetError
 from lastword.gateway.front.upstream import LocalUpstream
 from lastword.gateway.holder import connection
 from lastword.gateway.holder.handover import FLEET_SECONDS, HandedHolder
@@ -376,8 +375,12 @@ class Holders:
             pass  # the caller finds the owner
         except (LastwordError, OSError) as error:
             sys.stderr.write(f"lastword: {error}\n")
-            if isinstance(error, FleetError):
-                return FLEET_AWAY
+            if holder.fleet is not None:
+                # Loaded for a fleet alone.
+                from lastword.gateway.fleet.errors import FleetError  # noqa: PLC0415
+
+                if isinstance(error, FleetError):
+                    return FLEET_AWAY
         except Exception:  # noqa: BLE001 - a bug in one must not end the others
             sys.stderr.write("lastword: a bug in lastword ended an agent; please report it\n")
             traceback.print_exc()

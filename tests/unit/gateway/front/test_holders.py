@@ -54,6 +54,7 @@ class Held:
         self.settings = settings
         self._failure = failure
         self.sessions: dict[str, Any] = {}
+        self.fleet = object()
         self.is_ready = False
         self.begun = asyncio.Event()
 
