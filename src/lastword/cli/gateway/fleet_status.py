@@ -38,7 +38,7 @@ def lines_of(fleet: FleetReport) -> Iterator[str]:
         f"by the NATS server {fleet.server}"
     )
     by_node = defaultdict(list)
-    for session, owner in _owned(fleet):
+    for session, owner in fleet.owned:
         by_node[owner.node].append(_line_of(session, owner))
     for node in fleet.nodes:
         agents = f"{node.used} of {counted(node.slots, 'agent')}, lastword {node.version}"
@@ -62,12 +62,6 @@ def lines_of(fleet: FleetReport) -> Iterator[str]:
             )
     if fleet.invalid:
         yield f"records that no node of this fleet wrote: {fleet.invalid}"
-
-
-def _owned(fleet: FleetReport) -> Iterator[tuple[SessionRecord, OwnerRecord]]:
-    for session in fleet.owned:
-        if session.owner is not None:
-            yield session, session.owner
 
 
 def _line_of(session: SessionRecord, owner: OwnerRecord) -> str:
@@ -104,7 +98,7 @@ def members_of(fleet: FleetReport) -> dict[str, Any]:
                 "cwd": each.cwd,
                 "not_replicated": owner.not_replicated,
             }
-            for each, owner in _owned(fleet)
+            for each, owner in fleet.owned
         ]
         + [
             {

@@ -23,7 +23,7 @@ from lastword.platform.files import write_whole
 
 if TYPE_CHECKING:
     from lastword.gateway.fleet.broker import Broker
-    from lastword.gateway.fleet.records import NodeRecord, SessionRecord
+    from lastword.gateway.fleet.records import NodeRecord, OwnerRecord, SessionRecord
 
 NAME = "fleet.json"
 CONNECT_SECONDS, READ_SECONDS = 3.0, 10.0
@@ -58,7 +58,7 @@ class FleetReport(msgspec.Struct, frozen=True, kw_only=True):
     Attributes:
         server: the NATS server that reported it.
         nodes: the nodes that live.
-        owned: the sessions that have an owner.
+        owned: the sessions that have an owner, with it.
         ownerless: the sessions that have none and have not ended.
         ended: how many sessions have ended.
         streams: the streams.
@@ -67,7 +67,7 @@ class FleetReport(msgspec.Struct, frozen=True, kw_only=True):
 
     server: str
     nodes: list[NodeRecord]
-    owned: list[SessionRecord]
+    owned: list[tuple[SessionRecord, OwnerRecord]]
     ownerless: list[SessionRecord]
     ended: int
     streams: list[FleetStream]
@@ -125,11 +125,12 @@ async def report(settings: FleetSettings) -> FleetReport:
         await broker.close()
     instances = {name: each.instance for name, each in nodes.records.items()}
     all_sessions = sorted(sessions.records.values(), key=lambda each: each.session)
-    rest = [each for each in all_sessions if living_owner(each, instances) is None]
+    living = [(each, living_owner(each, instances)) for each in all_sessions]
+    rest = [each for each, owner in living if owner is None]
     return FleetReport(
         server=server,
         nodes=sorted(nodes.records.values(), key=lambda each: each.node),
-        owned=[each for each in all_sessions if living_owner(each, instances) is not None],
+        owned=[(each, owner) for each, owner in living if owner is not None],
         ownerless=[each for each in rest if each.ended is None],
         ended=sum(each.ended is not None for each in rest),
         streams=list(streams),

@@ -68,7 +68,7 @@ class Held:
 
 
 def holders(folder: Path, *failures: Exception) -> Holders:
-    """Return holders of which so many cannot be started."""
+    """Return holders whose first starts fail with these errors, one each."""
     left = list(failures)
 
     def make(settings: HolderSettings, *_: object) -> Held:
@@ -82,7 +82,7 @@ def holders(folder: Path, *failures: Exception) -> Holders:
 
 
 def directory(folder: Path, *failures: Exception) -> FleetDirectory:
-    """Return the sessions of a node at which so many starts fail."""
+    """Return the sessions of a node whose first starts fail with these errors."""
     return FleetDirectory(holders(folder, *failures), cast("FleetNode", Node()))
 
 
