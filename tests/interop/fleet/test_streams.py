@@ -81,7 +81,11 @@ async def test_the_rules_for_every_store_hold(cluster: Cluster) -> None:
     async with connected(cluster.urls, replicas=3) as broker:
 
         async def keep(rule: Callable[[Streams, str], Awaitable[None]]) -> None:
-            await rule(Streams(broker, KEY.derived(REPLICAS)), f"rules-{secrets.token_hex(4)}")
+            store, session = Streams(broker, KEY.derived(REPLICAS)), f"rules-{secrets.token_hex(4)}"
+            # This server may not know yet who leads a stream that was just made.
+            await claim(store, session, EMPTY, "a")
+            await store.forget(session)
+            await rule(store, session)
 
         await asyncio.gather(*map(keep, RULES))
 
