@@ -239,7 +239,8 @@ def test_a_wait_survives_a_stop_of_its_node_and_ends_with_the_sessions(
         viewer.prompt(session)
         viewer.find(is_life("limit_wait"))
     for words in (("stop",), ("stop", "--agents")):
-        assert "a turn continues" in node.tell("status").stdout
+        # A node that has just started brings the session back, and then its wait.
+        until("it waits", lambda: "a turn continues" in node.tell("status").stdout)
         node.tell(*words)
         node.front.wait(FUSE_SECONDS)
         node.start()

@@ -8,6 +8,8 @@ import { chromium } from "playwright-core";
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 const FUSE_MS = 60_000;
+/** What the browser says by itself while no gateway answers it; the last one is about a worker. */
+const UNANSWERED = /^Failed to load resource|WebSocket connection|error occurred when fetching the script/;
 
 const browser = await chromium.launch({
   executablePath: process.argv[2],
@@ -36,8 +38,7 @@ async function tab({ like, width = 1000, height = 760, dark = false, still = fal
   said.set(number, []);
   page.on("pageerror", (error) => said.get(number).push(String(error)));
   page.on("console", (message) => {
-    const isRefused = message.text().startsWith("Failed to load resource") || message.text().includes("WebSocket connection");
-    if (message.type() === "error" && !isRefused) said.get(number).push(message.text());
+    if (message.type() === "error" && !UNANSWERED.test(message.text())) said.get(number).push(message.text());
   });
   return number;
 }
