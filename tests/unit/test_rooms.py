@@ -158,7 +158,7 @@ def test_the_hub_does_not_depend_on_a_store_even_for_types() -> None:
     logs = {name for name in GRAPH["lastword.gateway.holder.hub"] if ".log." in name}
     assert logs == {f"lastword.gateway.log.{name}" for name in ("entries", "store")}
     source = (ROOT / "gateway" / "holder" / "hub.py").read_text(encoding="utf-8")
-    assert {*re.findall(r"(?:self\._|[^.])log\.(\w+)", source)} == {"head", "pins_of"}
+    assert {*re.findall(r"(?:self\._|[^.])log\.(\w+)", source)} == {"head", "pins"}
 
 
 def test_neither_rooms_nor_the_files_that_a_run_loads_form_a_cycle() -> None:

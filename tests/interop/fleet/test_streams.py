@@ -204,7 +204,7 @@ async def test_trimming_a_log_trims_its_stream_and_it_can_still_be_taken_over(
         followed = await follower.take_over()
         assert BUCKET_ENTRIES <= followed.first <= log.first
         assert followed.head == log.head
-        assert [seq for seq, _ in followed.pins_of("ask:")] == [1]
+        assert [seq for seq, _ in followed.pins.of("ask:")] == [1]
 
 
 @fused

@@ -60,7 +60,7 @@ def test_entries_that_append_returned_for_survive_a_kill(tmp_path: Path) -> None
             assert [seq for seq, _ in entries] == list(range(last + 1, last + len(entries) + 1))
             last = entries[-1].seq
         assert last == log.head
-        assert log.pinned(0, log.head)[-1].seq == log.head
+        assert log.pins.between(0, log.head)[-1].seq == log.head
         log._checkpoints.close()
         log._db.close()  # as it is, for the next one
 

@@ -82,10 +82,10 @@ class SessionDetails(msgspec.Struct, frozen=True, kw_only=True):
 
 def view_of(log: ReadableLog, facts: SessionDetails) -> SessionView:
     """Return the session, including what only some may see; `visible` removes that."""
-    ends = [each for each in log.pins_of("end:") if each.entry.about.method == acp.PROMPT]
+    ends = [each for each in log.pins.of("end:") if each.entry.about.method == acp.PROMPT]
     failed = next((each for each in reversed(ends) if each.entry.about.failure), None)
     updates: dict[str, tuple[Numbered, dict[str, Any]]] = {}
-    for kept in log.pins_of("state:"):
+    for kept in log.pins.of("state:"):
         params = object_of(object_of(jsonrpc.loads(kept.entry.frame)).get("params"))
         update = object_of(params.get("update"))
         updates[str(update.get("sessionUpdate"))] = (kept, update)
@@ -99,7 +99,7 @@ def view_of(log: ReadableLog, facts: SessionDetails) -> SessionView:
     name, version = facts.agent.get("name"), facts.agent.get("version")
     continues_at: Any = UNSET
     if not facts.ended_ms:
-        for pinned in log.pins_of("wait:"):
+        for pinned in log.pins.of("wait:"):
             continues_at = pinned.entry.about.facts.get("until_epoch_ms")
             break
     return SessionView(
@@ -108,7 +108,7 @@ def view_of(log: ReadableLog, facts: SessionDetails) -> SessionView:
         since_epoch_ms=since,
         agent=AgentNamed(_short(name) or "", _short(version)) if _short(name) else None,
         viewers=facts.viewers,
-        questions=len(log.pins_of("ask:")) if not facts.ended_ms else 0,
+        questions=len(log.pins.of("ask:")) if not facts.ended_ms else 0,
         epoch=log.epoch,
         head=log.head,
         first=max(log.first, 1),
@@ -142,10 +142,10 @@ def _state(
         return SessionState.ENDED, facts.ended_ms
     if facts.lost_ms:
         return SessionState.LOST, facts.lost_ms
-    asks = log.pins_of("ask:")
+    asks = log.pins.of("ask:")
     if asks:
         return SessionState.WAITING_FOR_ANSWER, asks[0].entry.at_ms
-    prompts = [each for each in log.pins_of("open:") if each.entry.about.method == acp.PROMPT]
+    prompts = [each for each in log.pins.of("open:") if each.entry.about.method == acp.PROMPT]
     prompts += [working] if working is not None else []
     if prompts:
         return SessionState.RUNNING, prompts[0].entry.at_ms

@@ -70,17 +70,13 @@ class ReplicaLog:
         except FleetError as error:
             raise LogUnavailableError(str(error)) from error
 
-    @property
+    @cached_property
     def first(self) -> int:
         """The oldest entry's number.
 
         Raises:
             LogUnavailableError: The stream cannot be read.
         """
-        return self._first
-
-    @cached_property
-    def _first(self) -> int:
         batches = self._result_of(self._store.read(self._session_id, 0, max_bytes=1))
         return batches[0].first if batches else self.head + 1
 
@@ -125,17 +121,14 @@ class ReplicaLog:
             time.sleep(LOOK_SECONDS)
 
     @cached_property
-    def _pins(self) -> Pins:
-        state = self._result_of(self._store.state(self._session_id))
-        return pins_at(self, state, self.head)
-
-    def pins_of(self, prefix: str) -> list[Numbered]:
-        """Return the pinned entries of one kind.
+    def pins(self) -> Pins:
+        """The pinned entries.
 
         Raises:
             LogUnavailableError: The stream cannot be read.
         """
-        return self._pins.of(prefix)
+        state = self._result_of(self._store.state(self._session_id))
+        return pins_at(self, state, self.head)
 
 
 async def replica_view(store: Streams, end: StreamEnd, details: SessionDetails) -> SessionView:

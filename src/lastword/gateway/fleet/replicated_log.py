@@ -102,10 +102,13 @@ class ReplicatedLog:
         """
         self._local = local
         self._publisher = publisher
-        self._head = head
-        self._pins = pins
+        self.head: int = head
+        """The last replicated entry's number."""
+        self.pins: Pins = pins
+        """The pinned entries as of then."""
         self._facts = local.facts
-        self._epoch = local.epoch
+        self.epoch: str = local.epoch
+        """The numbering of what is replicated."""
         self._written: deque[_Written] = deque()
         self._waiting_bytes = 0
         self.observers: list[Observer] = []
@@ -123,19 +126,9 @@ class ReplicatedLog:
         self._waiting_bytes += size
 
     @property
-    def epoch(self) -> str:
-        """The numbering of what is replicated."""
-        return self._epoch
-
-    @property
-    def head(self) -> int:
-        """The last replicated entry's number."""
-        return self._head
-
-    @property
     def first(self) -> int:
         """The oldest kept entry's number."""
-        return min(self._local.first, self._head + 1)
+        return min(self._local.first, self.head + 1)
 
     @property
     def size_bytes(self) -> int:
@@ -150,22 +143,17 @@ class ReplicatedLog:
     @property
     def waiting_entries(self) -> int:
         """How many entries are written and not replicated."""
-        return self._written[-1].last - self._head if self._written else 0
+        return self._written[-1].last - self.head if self._written else 0
 
     @property
     def is_behind(self) -> bool:
         """Whether reading from the agent should pause."""
         return self._waiting_bytes > BEHIND_BYTES or self._local.is_behind
 
-    @property
-    def pins(self) -> Pins:
-        """The pinned entries as of the last replicated one."""
-        return self._pins
-
     def append(self, entries: Sequence[LogEntry]) -> int:
         """Write entries, which are committed once they are replicated."""
         if not entries:
-            return self._written[-1].last if self._written else self._head
+            return self._written[-1].last if self._written else self.head
         before = self._local.written_bytes
         last = self._local.append(entries)
         first = last - len(entries) + 1
@@ -177,11 +165,11 @@ class ReplicatedLog:
         self, after: int, *, max_entries: int = BATCH_ENTRIES, max_bytes: int = BATCH_BYTES
     ) -> list[Numbered]:
         """Return the oldest replicated entries after a number."""
-        if after >= self._head:
+        if after >= self.head:
             return []
         entries = self._local.read(after, max_entries=max_entries, max_bytes=max_bytes)
-        if entries and entries[-1].seq > self._head:
-            return [each for each in entries if each.seq <= self._head]
+        if entries and entries[-1].seq > self.head:
+            return [each for each in entries if each.seq <= self.head]
         return entries
 
     def trim(self, *, limit_bytes: int, before_ms: int = 0) -> int:
@@ -191,14 +179,6 @@ class ReplicatedLog:
         if gone:
             self._publisher.trimmed(self.first)
         return gone
-
-    def pinned(self, after: int, last: int) -> list[Numbered]:
-        """Return the pinned entries of a range."""
-        return self._pins.between(after, last)
-
-    def pins_of(self, prefix: str) -> list[Numbered]:
-        """Return the pinned entries of one kind."""
-        return self._pins.of(prefix)
 
     def remember(self, name: str, value: str) -> None:
         """Store a fact, here and with the replica."""
@@ -246,7 +226,7 @@ class ReplicatedLog:
     def state(self) -> LogState:
         """What is needed beside the entries, as of the last replicated one."""
         facts = {name: value for name, value in self._facts.items() if name != TERM}
-        return LogState(self._local.epoch, self._head, facts, self._pins.items())
+        return LogState(self._local.epoch, self.head, facts, self.pins.items())
 
     def replicated(self, last: int) -> None:
         """Note that entries up to a number are replicated, and call the observers."""
@@ -265,11 +245,11 @@ class ReplicatedLog:
             ready.append(written)
         if not ready:
             return
-        self._head, self._epoch = ready[-1].last, ready[-1].epoch
+        self.head, self.epoch = ready[-1].last, ready[-1].epoch
         entries = ready[0].entries
         if len(ready) > 1:
             entries = [*chain.from_iterable([each.entries for each in ready])]
-        self._pins.note_all(ready[0].first, entries)
+        self.pins.note_all(ready[0].first, entries)
         if self.observers:
             size = sum([each.size for each in ready])
             committed = Committed(entries, size, time.perf_counter() - ready[0].began)
@@ -284,8 +264,8 @@ class ReplicatedLog:
     def renew_epoch(self) -> None:
         """Continue in another epoch, since readers know this one's numbers with other entries."""
         self._local.renew_epoch()
-        self._epoch = self._local.epoch
-        self._written = deque(each._replace(epoch=self._epoch) for each in self._written)
+        self.epoch = self._local.epoch
+        self._written = deque(each._replace(epoch=self.epoch) for each in self._written)
 
 
 def open_new(path: str, publisher: Replicator) -> ReplicatedLog:

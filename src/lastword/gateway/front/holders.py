@@ -581,7 +581,7 @@ class LimitWaits:
 
 def _waiting_in(log: StoredLog) -> WaitingSession | None:
     """Return the session of a log, if it waits for the end of a limit."""
-    for pinned in log.pins_of("wait:"):
+    for pinned in log.pins.of("wait:"):
         return WaitingSession(
             client=object_of(jsonrpc.loads(log.remembered("client").encode())),
             wait=msgspec.json.decode(pinned.entry.frame, type=StoredWait),

@@ -164,8 +164,8 @@ def begun(stored: StoredWait, now_ms: int) -> LogEntry:
 
 def waiting_turn(log: ReadableLog) -> WaitingTurn | None:
     """Return the turn that waits since an earlier process, if any."""
-    open_prompts = {each.entry.about.number: each.entry for each in log.pins_of("open:")}
-    for pinned in log.pins_of("wait:"):
+    open_prompts = {each.entry.about.number: each.entry for each in log.pins.of("open:")}
+    for pinned in log.pins.of("wait:"):
         try:
             stored = msgspec.json.decode(pinned.entry.frame, type=StoredWait)
         except msgspec.MsgspecError:

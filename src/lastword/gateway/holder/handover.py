@@ -105,7 +105,7 @@ def past_lines(
         waiting = waiting_turn(session.log)
         still_open = {
             seq: entry
-            for seq, entry in (*session.log.pins_of("open:"), *session.log.pins_of("ask:"))
+            for seq, entry in (*session.log.pins.of("open:"), *session.log.pins.of("ask:"))
             if waiting is None
             or entry.kind is not LogKind.IN
             or entry.about.number != waiting.number

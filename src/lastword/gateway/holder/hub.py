@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from lastword.core.protocol.jsonrpc import Frame
     from lastword.gateway.holder.effects import HubEffect
     from lastword.gateway.log.entries import Cursor
-    from lastword.gateway.log.store import PulledLog
+    from lastword.gateway.log.store import ReadableLog
     from lastword.gateway.viewing.reader import Reset, Viewer
 
 
@@ -72,7 +72,7 @@ class Hub:
 
     def __init__(  # noqa: PLR0913 - two of them are limits
         self,
-        log: PulledLog,
+        log: ReadableLog,
         *,
         session_id: str,
         numbers: Callable[[], int],
@@ -117,7 +117,7 @@ class Hub:
 
     def _recall(self, *, goes_on: bool) -> None:
         """Restore what the log says was open, in a process that takes the session over."""
-        for pinned in self._log.pins_of("open:"):
+        for pinned in self._log.pins.of("open:"):
             about = pinned.entry.about
             self._open[about.number] = OpenIn(about.viewer, about.request, about.method, about.turn)
             self._by_key[about.viewer, about.request] = about.number
@@ -125,7 +125,7 @@ class Hub:
         # previous agent must not answer one of this agent.
         self._last_question = self.head
         self._lost_questions: list[int] = []
-        for _, asked in self._log.pins_of("ask:"):
+        for _, asked in self._log.pins.of("ask:"):
             number = asked.about.number
             if goes_on:
                 since = time.monotonic() - max(time.time() - asked.at_ms / 1000, 0.0)
@@ -136,7 +136,7 @@ class Hub:
                 self._lost_questions.append(number)
         if self.open_turns:
             self._activity.begin_turn()
-        for pinned in self._log.pins_of("end:"):
+        for pinned in self._log.pins.of("end:"):
             self._ended[pinned.entry.about.viewer, pinned.entry.about.request] = pinned
 
     @property

@@ -324,7 +324,7 @@ class HeldSession:
         ):
             if result.get(name) and value is not None:
                 result[name] = object_of(result[name]) | {current: value}
-        for pinned in self.log.pins_of("state:"):
+        for pinned in self.log.pins.of("state:"):
             update = _update_of(pinned.entry)
             if update.get("sessionUpdate") == acp.OPTION_UPDATE and "configOptions" in update:
                 result["configOptions"] = update["configOptions"]
@@ -338,7 +338,7 @@ class HeldSession:
         choices = Choices()
         choices.read_answer(self.recall("result"))
         for _, entry in sorted(
-            (*self.log.pins_of("state:"), *self.log.pins_of("set:")), key=lambda each: each.seq
+            (*self.log.pins.of("state:"), *self.log.pins.of("set:")), key=lambda each: each.seq
         ):
             if entry.kind is LogKind.IN:
                 params = object_of(jsonrpc.loads(entry.frame)).get("params")
@@ -370,7 +370,7 @@ class HeldSession:
             result = await self._holder.conversation.request(acp.RESUME, resumed)
         else:
             result = await self._holder.conversation.request(acp.LOAD, resumed)
-            if self.log.pins_of("in") and not self._has_replayed:
+            if self.log.pins.of("in") and not self._has_replayed:
                 return "none", result  # it has opened another session under this name
         return "full", result
 
@@ -501,7 +501,7 @@ class HeldSession:
         if self.is_over:
             return
         has_all = self._effects.are_committed
-        if self._is_marked and has_all and not self.log.pins_of("wait:"):
+        if self._is_marked and has_all and not self.log.pins.of("wait:"):
             self._mark(waits=False)
         if self.log.epoch != self._epoch:
             self._epoch = self.log.epoch

@@ -15,6 +15,7 @@ import contextlib
 import os
 import sqlite3
 from collections import OrderedDict
+from functools import cached_property
 from typing import TYPE_CHECKING, Protocol, TypeVar
 from urllib.parse import quote
 
@@ -144,13 +145,6 @@ class LastingLog:
             self._has_left_disk = True
         return gone + self._memory.trim(limit_bytes=limit_bytes, before_ms=before_ms)
 
-    def pinned(self, after: int, last: int) -> list[Numbered]:
-        log = self._disk if self._memory is None else self._memory
-        return log.pinned(after, last)
-
-    def pins_of(self, prefix: str) -> list[Numbered]:
-        return self._disk.pins_of(prefix) if self._memory is None else self._memory.pins_of(prefix)
-
     @property
     def pins(self) -> Pins:
         return self._disk.pins if self._memory is None else self._memory.pins
@@ -211,7 +205,6 @@ class StoredLog:
         self.last_ms: int = last_ms
         self.head: int = last if last is not None else int(self.facts.get("trimmed", "0"))
         self.first: int = first if first is not None else self.head + 1
-        self._pins: Pins | None = None
         self._recent: OrderedDict[int, Batch] = OrderedDict()
 
     def remembered(self, name: str) -> str:
@@ -224,10 +217,9 @@ class StoredLog:
             self._db, after, max_entries=max_entries, max_bytes=max_bytes, recent=self._recent
         )
 
-    def pins_of(self, prefix: str) -> list[Numbered]:
-        if self._pins is None:
-            self._pins = pins_in(self._db)
-        return self._pins.of(prefix)
+    @cached_property
+    def pins(self) -> Pins:
+        return pins_in(self._db)
 
 
 def reading(path: str, read: Callable[[StoredLog], _Read]) -> _Read:

@@ -326,12 +326,6 @@ class SqliteLog:
             self._checkpoints.written(gone_bytes // 16)
         return gone
 
-    def pinned(self, after: int, last: int) -> list[Numbered]:
-        return self.pins.between(after, last)
-
-    def pins_of(self, prefix: str) -> list[Numbered]:
-        return self.pins.of(prefix)
-
     def finish(self) -> None:
         """Write nothing more: from here on, another process may write the file."""
         if self._is_finished:

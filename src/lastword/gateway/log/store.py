@@ -74,20 +74,13 @@ class ReadableLog(Protocol):
         """Return the oldest kept entries after a number, in order and within the bounds."""
         ...
 
-    def pins_of(self, prefix: str) -> list[Numbered]:
-        """Return the pinned entries of one kind of key (`entries`), in order."""
+    @property
+    def pins(self) -> Pins:
+        """The pinned entries, which stand for those that were trimmed."""
         ...
 
 
-class PulledLog(ReadableLog, Protocol):
-    """What viewers pull from: entries, and what stands for those that were trimmed."""
-
-    def pinned(self, after: int, last: int) -> list[Numbered]:
-        """Return the pinned entries of a range of numbers, in order."""
-        ...
-
-
-class Log(PulledLog, Protocol):
+class Log(ReadableLog, Protocol):
     """A session's log, for its only writer.
 
     Any function that writes or reads what is not in memory may raise `LogUnavailableError`.
@@ -111,11 +104,6 @@ class Log(PulledLog, Protocol):
     @property
     def is_behind(self) -> bool:
         """Whether so much awaits the disk that reading from the agent should pause."""
-        ...
-
-    @property
-    def pins(self) -> Pins:
-        """The pinned entries, for a log that continues this one."""
         ...
 
     def append(self, entries: Sequence[LogEntry]) -> int:
@@ -217,12 +205,6 @@ class MemoryLog:
             self.first += 1
             gone += 1
         return gone
-
-    def pinned(self, after: int, last: int) -> list[Numbered]:
-        return self.pins.between(after, last)
-
-    def pins_of(self, prefix: str) -> list[Numbered]:
-        return self.pins.of(prefix)
 
     def remember(self, name: str, value: str) -> None:
         self._facts[name] = value

@@ -52,7 +52,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from lastword.core.protocol.jsonrpc import Frame
-    from lastword.gateway.log.store import PulledLog, ReadableLog
+    from lastword.gateway.log.store import ReadableLog
 
 
 class CursorError(ValueError):
@@ -94,7 +94,7 @@ NOTHING_NEW = Pulled()
 class Reader:
     """A position in a log, which moves as the log is read."""
 
-    def __init__(self, log: PulledLog, after: int) -> None:
+    def __init__(self, log: ReadableLog, after: int) -> None:
         """Begin after an entry: 0 for all that is kept, `log.head` for nothing of the past."""
         self._log = log
         self.pos: int = after
@@ -123,7 +123,7 @@ class Reader:
         first = entries[0].seq if entries else log.head + 1
         if first > pos + 1:
             self._gap_ends = first - 1
-            self._standing.extend(log.pinned(pos, first - 1))
+            self._standing.extend(log.pins.between(pos, first - 1))
             return self._of_gap(Gap(pos + 1, first - 1))
         self.pos = entries[-1].seq
         return Pulled(entries=entries)

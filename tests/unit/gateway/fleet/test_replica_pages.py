@@ -87,7 +87,7 @@ async def test_a_replica_reads_like_a_log(store: MemoryReplicaStore) -> None:
 
     def read() -> None:
         assert (log.epoch, log.head, log.first) == ("e1", 9, 1)
-        assert [seq for seq, _ in log.pins_of("ask:")] == [0, 2]
+        assert [seq for seq, _ in log.pins.of("ask:")] == [0, 2]
         assert [seq for seq, _ in log.read(0, max_entries=2)] == [1, 2]
         assert [seq for seq, _ in log.read(4, max_bytes=2500)] == [5, 6]
         assert [seq for seq, _ in log.read(8, max_bytes=1)] == [9]

@@ -184,7 +184,7 @@ async def test_an_owner_that_was_taken_over_stops_and_its_tail_is_lost(
     taken_over, aside = await new.take_over()
     assert (aside, taken_over.reason, taken_over.epoch) == ("", "", log.epoch)
     assert (taken_over.head, taken_over.remembered("id")) == (2, SESSION)
-    assert [seq for seq, _ in taken_over.pins_of("ask:")] == [1]
+    assert [seq for seq, _ in taken_over.pins.of("ask:")] == [1]
     log.append([out(text="late")])
     await old.listening.is_fenced.wait()
     assert (log.head, old.listening.fences[0].end.node) == (2, "b")
@@ -194,7 +194,7 @@ async def test_an_owner_that_was_taken_over_stops_and_its_tail_is_lost(
     log.close()
     back, aside = await Node(store, tmp_path / "a").take_over()
     assert aside.endswith("fenced-1")
-    assert (back.head, back.pins_of("ask:"), back.epoch) == (3, [], log.epoch)
+    assert (back.head, back.pins.of("ask:"), back.epoch) == (3, [], log.epoch)
 
 
 @played
@@ -224,7 +224,7 @@ async def test_a_successor_on_the_same_node_publishes_the_unpublished_entries(
     second = Node(store, tmp_path)
     after, aside = await second.take_over()
     assert (aside, after.reason, after.epoch) == ("", "", log.epoch)
-    assert (after.head, after.pins_of("ask:")) == (4, [])
+    assert (after.head, after.pins.of("ask:")) == (4, [])
     assert len(await replica_of(store)) == 4
     assert second.replicator.term == 2
 
@@ -291,7 +291,7 @@ async def test_a_session_without_its_oldest_entries_is_made_from_its_state_and_t
     await asyncio.sleep(0)
     after, _ = await Node(store, tmp_path / "b", "b").take_over()
     assert BUCKET_ENTRIES <= after.first <= first
-    assert [seq for seq, _ in after.pins_of("ask:")] == [1]
+    assert [seq for seq, _ in after.pins.of("ask:")] == [1]
     assert after.head == log.head
     after.append([out()])
 
@@ -333,7 +333,7 @@ async def test_a_session_whose_disk_was_full_continues_from_its_stream(
     log.close()
     after, aside = await node.take_over()
     assert (aside, after.epoch, after.head) == ("", second, 3)
-    assert [seq for seq, _ in after.pins_of("ask:")] == [3]
+    assert [seq for seq, _ in after.pins.of("ask:")] == [3]
     after.append([told(1)])
     await node.settle()
     assert len(await replica_of(store)) == 4
@@ -458,11 +458,11 @@ async def test_a_log_from_before_the_fleet_is_published_with_its_pinned_entries(
     local.close()
     log, aside = await Node(store, tmp_path).take_over()
     assert (aside, log.head, log.epoch) == ("", 6, local.epoch)
-    assert [seq for seq, _ in log.pins_of("ask:")] == [1]
+    assert [seq for seq, _ in log.pins.of("ask:")] == [1]
     log.close()
     other, _ = await Node(store, tmp_path / "b", "b").take_over()
     assert (other.first, other.head) == (local.first, 6)
-    assert [seq for seq, _ in other.pins_of("ask:")] == [1]
+    assert [seq for seq, _ in other.pins.of("ask:")] == [1]
 
 
 @played

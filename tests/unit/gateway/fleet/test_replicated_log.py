@@ -41,16 +41,16 @@ def test_an_entry_is_invisible_until_it_is_replicated(disk: SqliteLog) -> None:
     log.observers.append(reports.append)
     assert log.append([ask(1), out()]) == 2
     assert log.append([told(1)]) == 3
-    assert (log.head, log.read(0), log.pins_of("ask:"), reports) == (0, [], [], [])
+    assert (log.head, log.read(0), log.pins.of("ask:"), reports) == (0, [], [], [])
     assert (log.size_bytes, log.written_bytes, log.waiting_entries) == (0, 0, 3)
     assert disk.head == 3
     log.replicated(1)
     assert [seq for seq, _ in log.read(0)] == [1]
-    assert [seq for seq, _ in log.pins_of("ask:")] == [1]
+    assert [seq for seq, _ in log.pins.of("ask:")] == [1]
     assert (len(reports), log.size_bytes, log.waiting_entries) == (1, ask(1).size, 2)
     log.replicated(3)
     assert [list(report.entries) for report in reports] == [[ask(1)], [out(), told(1)]]
-    assert (log.head, log.pins_of("ask:"), log.waiting_entries) == (3, [], 0)
+    assert (log.head, log.pins.of("ask:"), log.waiting_entries) == (3, [], 0)
     assert log.size_bytes == disk.size_bytes == sum(report.size_bytes for report in reports)
 
 
@@ -59,9 +59,9 @@ def test_entries_of_a_local_file_beyond_the_stream_are_replicated(disk: SqliteLo
     disk.append([said(1)])
     later: list[Callable[[], None]] = []
     log = ReplicatedLog(LastingLog(disk), LatePublisher(later.append), 1, Pins())
-    assert (log.head, log.waiting_entries, log.pins_of("in")) == (1, 2, [])
+    assert (log.head, log.waiting_entries, log.pins.of("in")) == (1, 2, [])
     later.pop()()
-    assert (log.head, [seq for seq, _ in log.pins_of("in")]) == (3, [3])
+    assert (log.head, [seq for seq, _ in log.pins.of("in")]) == (3, [3])
 
 
 def test_a_batch_has_the_next_entries_and_the_state_of_the_last_replicated_one(

@@ -316,7 +316,7 @@ def test_a_hub_on_an_existing_log_knows_the_open_and_the_ended_requests() -> Non
     assert new.prompts(back, b"8") == []
     new.hub.lost_agent(ERROR, 0)
     assert new.hub.turn_of is None
-    assert old.log.pins_of("ask:") == []
+    assert old.log.pins.of("ask:") == []
     assert new.prompts(back, b"8") == []
     assert back.repeated == {2}
 

@@ -69,7 +69,7 @@ def test_a_log_continues_under_its_epoch_while_the_machine_is_up(path: str) -> N
         assert (again.epoch, again.head) == (log.epoch, 13)
         assert again.remembered("id") == "s1"
         assert again.remembered("never") == ""
-        assert [seq for seq, _ in again.pinned(0, 13)] == [10, 12]
+        assert [seq for seq, _ in again.pins.between(0, 13)] == [10, 12]
         assert (again.reason, again.set_aside) == ("", "")
         again.close()
         if is_open:
@@ -188,9 +188,9 @@ def test_a_log_on_a_full_disk_continues_in_memory_under_another_epoch_without_lo
         assert pulled.gap is None
         seen += [seq for seq, _ in pulled.entries]
     assert seen == list(range(1, log.head + 1))
-    assert [seq for seq, _ in log.pins_of("ask:")] == [log.head]
-    assert len(log.pins_of("open:")) == 1
-    assert log.pinned(0, log.head)[-1].seq == log.head
+    assert [seq for seq, _ in log.pins.of("ask:")] == [log.head]
+    assert len(log.pins.of("open:")) == 1
+    assert log.pins.between(0, log.head)[-1].seq == log.head
     assert not log.is_behind
     assert log.first == 1
     log.close()
@@ -289,7 +289,7 @@ def test_a_copy_stands_in_place_of_a_file_with_all_that_it_was_made_from(path: s
     log = opened(path)
     assert (log.epoch, log.first, log.remembered("title")) == ("e7", 4, "T")
     assert [seq for seq, _ in log.read(0)] == [4, 5, 6]
-    assert [seq for seq, _ in log.pins_of("ask:")] == [5]
+    assert [seq for seq, _ in log.pins.of("ask:")] == [5]
     assert log.append([out()]) == 7
     _opened.pop().close()
     write_copy(path, LogCopy("e8", 8, {}, [], Pins()))  # its entries are all trimmed

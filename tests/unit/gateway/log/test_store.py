@@ -102,9 +102,9 @@ def test_a_clock_that_is_set_back_changes_no_number_and_no_order(log: Log) -> No
 def test_a_tool_call_may_have_half_a_character_in_its_id(log: Log) -> None:
     begins = out("tool_call", toolCallId="t\ud800", status="pending")
     commit(log, [begins])
-    assert [seq for seq, _ in log.pins_of("tool:")] == [1]
+    assert [seq for seq, _ in log.pins.of("tool:")] == [1]
     commit(log, [out("tool_call_update", toolCallId="t\ud800", status="completed")])
-    assert log.pins_of("tool:") == []
+    assert log.pins.of("tool:") == []
 
 
 def test_pinned_entries_survive_trimming(log: Log) -> None:
@@ -113,9 +113,9 @@ def test_pinned_entries_survive_trimming(log: Log) -> None:
         commit(log, [out(text="x" * 1000)])
     log.trim(limit_bytes=3000)
     assert log.first > 3
-    assert [seq for seq, _ in log.pinned(0, log.first - 1)] == [1, 2]
-    assert [seq for seq, _ in log.pinned(1, log.first - 1)] == [2]
-    assert [seq for seq, _ in log.pins_of("ask:")] == [2]
+    assert [seq for seq, _ in log.pins.between(0, log.first - 1)] == [1, 2]
+    assert [seq for seq, _ in log.pins.between(1, log.first - 1)] == [2]
+    assert [seq for seq, _ in log.pins.of("ask:")] == [2]
 
 
 def test_a_reader_gets_everything_once_and_in_order_then_nothing(log: Log) -> None:
