@@ -237,7 +237,7 @@ def test_a_reloading_gateway_is_asked_until_it_answers_and_none_where_none_runs(
     async def statuses() -> list[dict[str, Any]]:
         return [{"sessions": []}]
 
-    front: Any = SimpleNamespace(run_folder=str(tmp_path), all_statuses=statuses)
+    front: Any = SimpleNamespace(run_folder=str(tmp_path), statuses=statuses)
     assert control.ask(str(tmp_path), control.STATUS) == {}
     loop = asyncio.new_event_loop()
     socket = control.ControlSocket(front)

@@ -80,7 +80,7 @@ class ControlSocket:
                 word = object_of(jsonrpc.loads(await reader.readline())).get("word")
                 answer: dict[str, Any] = {}
                 if word == STATUS:
-                    answer["holders"] = await self._holders.all_statuses()
+                    answer["holders"] = await self._holders.statuses()
                 elif word == STOP:
                     answer["stopped"] = await self._holders.stop_all(ends_sessions=True)
                 writer.write(jsonrpc.dumps(answer) + b"\n")

@@ -30,7 +30,6 @@ from lastword.core.protocol import acp
 from lastword.errors import StoreError
 from lastword.gateway import wire
 from lastword.gateway.api.requests import as_facts, whole_page
-from lastword.gateway.api.shapes import SessionView
 from lastword.gateway.api.views import view_in
 from lastword.gateway.log import files
 from lastword.gateway.log.session_log import StoredLog, reading
@@ -40,6 +39,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from lastword.gateway.api.requests import EventQuery
+    from lastword.gateway.api.shapes import SessionView
+    from lastword.gateway.front.holders import Holders
     from lastword.gateway.front.upstream import Upstream
     from lastword.gateway.holder.connection import Introduction
     from lastword.gateway.viewing.access import AnswerCode
@@ -48,11 +49,6 @@ if TYPE_CHECKING:
 
 class Directory(Protocol):
     """Finds sessions, and holders for new ones; starts a holder where there is none."""
-
-    @property
-    def reports(self) -> OwnReports:
-        """Return the reports of what fails here."""
-        ...
 
     @property
     def has_room(self) -> bool:
@@ -101,16 +97,8 @@ class Directory(Protocol):
         """Return the places of running holders: all those of this machine."""
         ...
 
-    async def statuses(self) -> list[dict[str, Any]]:
-        """Return the status of every holder that answers."""
-        ...
-
-    def log_path(self, session_id: str) -> str:
-        """Return the path of a session's log."""
-        ...
-
-    def logs(self) -> list[tuple[str, str]]:
-        """Return all logs: the names of the sessions, and their paths."""
+    def views(self) -> list[SessionView]:
+        """Return the sessions that have a holder."""
         ...
 
     async def open(self, place: str, introduction: Introduction) -> Upstream:
@@ -195,33 +183,17 @@ class NoSessionError(Exception):
 class SessionSource:
     """The sessions of a gateway."""
 
-    def __init__(self, directory: Directory) -> None:
-        """Find the sessions of this directory."""
+    def __init__(self, holders: Holders, directory: Directory) -> None:
+        """Find the sessions of this directory, and the logs of these holders."""
+        self._holders = holders
         self._directory = directory
+        self.reports: OwnReports = holders.reports
+        """The reports of what fails here."""
         self._cached: OrderedDict[str, tuple[tuple[int, int], SessionView]] = OrderedDict()
 
-    @property
-    def reports(self) -> OwnReports:
-        """Return the reports of what fails here."""
-        return self._directory.reports
-
-    async def live(self) -> dict[str, SessionView]:
+    def live(self) -> dict[str, SessionView]:
         """Return the sessions that have a holder, by id."""
-        views: dict[str, SessionView] = {}
-        for status in await self._directory.statuses():
-            for each in status.get("sessions", []):
-                with contextlib.suppress(msgspec.ValidationError):
-                    view = msgspec.convert(each.get("view"), SessionView)
-                    views[view.id] = view
-                    continue
-                # Version 1 reports no view: it is read from the log.
-                session_id = each.get("sessionId")
-                if isinstance(session_id, str):
-                    path = self._directory.log_path(session_id)
-                    with contextlib.suppress(FileNotFoundError, StoreError):
-                        view = await asyncio.to_thread(view_in, path)
-                        views[view.id] = view
-        return views
+        return {view.id: view for view in self._directory.views()}
 
     async def ended(self, live: set[str]) -> tuple[list[SessionView], int]:
         """Return the latest of the sessions without a holder, and how many more there are."""
@@ -230,7 +202,7 @@ class SessionSource:
 
     def _read_ended(self, live: set[str]) -> tuple[list[SessionView], int]:
         dated: list[tuple[tuple[int, int], str]] = []
-        for name, path in self._directory.logs():
+        for name, path in self._holders.logs():
             if name not in live:
                 with contextlib.suppress(OSError):
                     status = os.stat(path)
@@ -261,11 +233,11 @@ class SessionSource:
             StoreError: Its log cannot be read.
         """
         if self._directory.live(session_id) is not None:
-            view = (await self.live()).get(session_id)
+            view = self.live().get(session_id)
             if view is not None:
                 return view
         try:
-            return await asyncio.to_thread(view_in, self._directory.log_path(session_id))
+            return await asyncio.to_thread(view_in, self._holders.log_path(session_id))
         except FileNotFoundError:
             raise NoSessionError from None
 
@@ -294,7 +266,7 @@ class SessionSource:
     async def _stored_page(
         self, session_id: str, query: EventQuery, wait_seconds: float
     ) -> dict[str, Any]:
-        path = self._directory.log_path(session_id)
+        path = self._holders.log_path(session_id)
 
         def read(log: StoredLog) -> dict[str, Any]:
             return as_facts(whole_page(log, session_id, query))

@@ -125,7 +125,7 @@ class EventsApi:
                 return [await self._source.one(grant.session)], 0
             except (NoSessionError, StoreError):
                 return [], 0
-        live = await self._source.live()
+        live = self._source.live()
         ended, more = await self._source.ended(set(live))
         views = sorted([*live.values(), *ended], key=lambda view: -view.since_epoch_ms)
         return views, more

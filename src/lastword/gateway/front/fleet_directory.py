@@ -32,13 +32,13 @@ from lastword.gateway.viewing import access
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from lastword.gateway.api.shapes import SessionView
     from lastword.gateway.fleet.node_link import NodeLink
     from lastword.gateway.fleet.records import NodeRecord, OwnerRecord
     from lastword.gateway.front.fleet_node import FleetNode
     from lastword.gateway.front.holders import Holders
     from lastword.gateway.front.upstream import Upstream
     from lastword.gateway.holder.process import Holder
-    from lastword.outbox.own_reports import OwnReports
 
 HOLDER_SECONDS = 30.0
 """How long a node may take to start the holder of a session, on a machine that is busy."""
@@ -90,7 +90,7 @@ class FleetDirectory:
         """
         self._own = own
         self.node: FleetNode = node
-        self.source: FleetSource = FleetSource(self, node)
+        self.source: FleetSource = FleetSource(own, self, node)
         self._takeovers = Takeovers(node, self)
         self._unreachable: set[str] = set()
         """Places that could not be reached the last time."""
@@ -113,11 +113,6 @@ class FleetDirectory:
         """Leave the fleet; where the program is replaced, the node's record stays for its time."""
         self._takeovers.close()
         await self.node.close(stays=goes_on)
-
-    @property
-    def reports(self) -> OwnReports:
-        """Return the reports of what fails here."""
-        return self._own.reports
 
     # Sessions.
 
@@ -408,31 +403,17 @@ class FleetDirectory:
 
     # Holders.
 
-    async def statuses(self) -> list[dict[str, Any]]:
-        """Return the status of every holder here that answers, and the sessions elsewhere."""
-        statuses = await self._own.statuses()
-        for own in statuses:
-            for session in own.get("sessions", []):
-                session["view"] = object_of(session.get("view")) | {"node": self.node.name}
-        for owner in self.node.owners.values():
-            if owner.node != self.node.name:
-                view = msgspec.structs.replace(owner.view, node=owner.node)
-                facts = {"sessionId": view.id, "cwd": view.cwd or "", "head": view.head}
-                statuses.append({"sessions": [facts | {"view": msgspec.to_builtins(view)}]})
-        return statuses
+    def views(self) -> list[SessionView]:
+        """Return the sessions that have a holder, here or elsewhere, with their nodes."""
+        here = [(self.node.name, view) for view in self._own.views()]
+        owners = [each for each in self.node.owners.values() if each.node != self.node.name]
+        elsewhere = [(owner.node, owner.view) for owner in owners]
+        return [msgspec.structs.replace(view, node=node) for node, view in here + elsewhere]
 
     def places(self) -> list[str]:
         """Return the places of running holders: those here, or some elsewhere if there are none."""
         places = {place_of(owner): None for owner in self.node.owners.values()}
         return self._own.places() or [*places][:MAX_PLACES]
-
-    def log_path(self, session_id: str) -> str:
-        """Return the path of a session's log on this node."""
-        return self._own.log_path(session_id)
-
-    def logs(self) -> list[tuple[str, str]]:
-        """Return all logs of this node: the names of the sessions, and their paths."""
-        return self._own.logs()
 
     async def open(self, place: str, introduction: Introduction) -> Upstream:
         """Connect a viewer to a holder, and wait until its agent has started.

@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from lastword.gateway.fleet.records import OwnerRecord, SessionRecord
     from lastword.gateway.front.directory import Directory
     from lastword.gateway.front.fleet_node import FleetNode
+    from lastword.gateway.front.holders import Holders
     from lastword.gateway.front.upstream import Item
     from lastword.gateway.holder.connection import Introduction
     from lastword.gateway.viewing.render import LogPlace
@@ -56,9 +57,9 @@ MAX_LOST = 100
 class FleetSource(SessionSource):
     """The sessions of a fleet, and their logs."""
 
-    def __init__(self, directory: Directory, node: FleetNode) -> None:
-        """Find the sessions of this directory."""
-        super().__init__(directory)
+    def __init__(self, holders: Holders, directory: Directory, node: FleetNode) -> None:
+        """Find the sessions of this directory, and the logs of these holders."""
+        super().__init__(holders, directory)
         self._node = node
         self._lost: OrderedDict[tuple[str, int], SessionView] = OrderedDict()
         """Views of sessions without an owner, by the session and its last term."""

@@ -509,18 +509,19 @@ class Holders:
             await asyncio.wait(tasks)
         return len(tasks)
 
-    async def statuses(self) -> list[dict[str, Any]]:
-        """Return the status of every holder."""
-        return [holder.status() for holder in self._running.values()]
+    def views(self) -> list[SessionView]:
+        """Return all sessions as the API shows them."""
+        return [session.view() for session in self.sessions()]
 
-    async def all_statuses(self) -> list[dict[str, Any]]:
+    async def statuses(self) -> list[dict[str, Any]]:
         """Return the status of every holder, and of the sessions that wait without one."""
         waiting = [
             {"sessionId": each.view.id, "turn": True, "view": msgspec.to_builtins(each.view)}
             for each in await asyncio.to_thread(self.waiting)
         ]
         later = [{"version": wire.VERSION, "pid": os.getpid(), "agent_pid": 0, "sessions": waiting}]
-        return await self.statuses() + (later if waiting else [])
+        running = [holder.status() for holder in self._running.values()]
+        return running + (later if waiting else [])
 
 
 WAITS_LOOK_SECONDS = 5.0

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from weakref import WeakValueDictionary
 
 import msgspec
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
     from starlette.requests import Request
 
+    from lastword.gateway.api.shapes import SessionView
     from lastword.gateway.front.directory import Directory
     from lastword.gateway.front.doorkeeper import Requester
     from lastword.gateway.front.fleet_directory import FleetDirectory
@@ -78,7 +79,9 @@ class FrontServices:
         self._fleet = fleet
         self.node: str = "local" if fleet is None else fleet.node.name
         self.directory: Directory = holders if fleet is None else fleet
-        self.source: SessionSource = SessionSource(holders) if fleet is None else fleet.source
+        self.source: SessionSource = (
+            SessionSource(holders, holders) if fleet is None else fleet.source
+        )
         self.keeper: Keeper = keeper
         self.push_folder: str = push_folder_of(
             settings.holder.state_folder, in_fleet=fleet is not None
@@ -105,11 +108,9 @@ class FrontServices:
             return "the fleet's servers do not answer: open turns would end; reload once they do"
         return ""
 
-    async def sessions(self, grant: Grant) -> list[dict[str, Any]]:
+    def sessions(self, grant: Grant) -> list[SessionView]:
         """Return the sessions that the bearer of a token may see."""
-        statuses = await self.directory.statuses()
-        sessions = [session for status in statuses for session in status.get("sessions", [])]
-        return [each for each in sessions if grant.session in {"", each.get("sessionId")}]
+        return [each for each in self.directory.views() if grant.session in {"", each.id}]
 
 
 COUNT_EVERY_SECONDS = 15.0

@@ -44,7 +44,7 @@ OPENS = frozenset({"session/new", acp.FORK})
 """Requests whose answers name a new session."""
 
 _COSTLY = acp.BRINGS_BACK | {"session/list"}
-"""Requests that read a log or ask every holder."""
+"""Requests that read a log, or what there is of every session."""
 
 _Reached = TypeVar("_Reached")
 OWN_ID = b'"lastword-front"'
@@ -178,7 +178,7 @@ class ViewerLink(ABC):
             if not isinstance(refused, dict):
                 result = object_of(welcome.get("initialize"))
                 self._services.greetings.note(result)
-            elif not await self._services.sessions(self.grant):  # else they can be reached
+            elif not self._services.sessions(self.grant):  # else they can be reached
                 return jsonrpc.error(request_id, refused)
         if not result:
             result = await self._services.greetings.of(self._client.get("protocolVersion"))
@@ -229,34 +229,30 @@ class ViewerLink(ABC):
     async def receive_frame(self, frame: Frame) -> None:
         """Receive a frame that has been checked."""
         lane = lane_of(frame)
-        if frame.message.method != "session/list":  # that one waits for every holder
-            if await self._is_answered_here(frame):
-                return
-            try:
-                root = self._services.root if self._services.checks_paths else ""
-                frame = access.within(frame, root)
-            except access.OutsideRootError as error:
-                if (request_id := frame.message.request_id) is not None:
-                    opens = self.grant.is_owners and not self._only
-                    root = self._services.root if opens else ""
-                    refused = access.outside_root(error.member, root)
-                    await self.send(jsonrpc.error(request_id, refused))
-                return
-            self.quality.request(frame)
-            is_waiting = lane in self._delivery.lanes
-            known = None if is_waiting else self._connected_holder_of(frame)
-            if known is not None and known.is_ready:
-                self._hand_over(known, frame)
-                return
+        if await self._is_answered_here(frame):
+            return
+        try:
+            root = self._services.root if self._services.checks_paths else ""
+            frame = access.within(frame, root)
+        except access.OutsideRootError as error:
+            if (request_id := frame.message.request_id) is not None:
+                opens = self.grant.is_owners and not self._only
+                root = self._services.root if opens else ""
+                refused = access.outside_root(error.member, root)
+                await self.send(jsonrpc.error(request_id, refused))
+            return
+        self.quality.request(frame)
+        is_waiting = lane in self._delivery.lanes
+        known = None if is_waiting else self._connected_holder_of(frame)
+        if known is not None and known.is_ready:
+            self._hand_over(known, frame)
+            return
         if not await self._delivery.put(lane, frame):
             await self._refuse(frame, access.too_much_waits())
 
     async def _deliver(self, frame: Frame) -> None:
         """Bring a frame to its holder, however long that takes, or refuse it."""
         session_id = frame.message.session_id
-        if frame.message.method == "session/list":
-            await self._is_answered_here(frame)
-            return
         if is_cancel(frame):  # behind what holders had not read when it came
             for each in list(self._upstreams.values()):
                 if each.is_ready:
@@ -364,15 +360,14 @@ class ViewerLink(ABC):
             answer = jsonrpc.result(request_id or jsonrpc.NULL_ID, {})
         elif (refusal := self._refusal(frame)) is not None:
             answer = jsonrpc.error(request_id or jsonrpc.NULL_ID, refusal)
-        elif method == "session/list" and request_id is not None:
-            sessions = await self._services.sessions(self.grant)
+        elif method == "session/list":
             # ACP requires a folder for each session; only controllers may see where it works.
             controls = self.grant.role is Role.CONTROLLER
             listed = [
-                {"sessionId": each["sessionId"], "cwd": each["cwd"] if controls else "/"}
-                for each in sessions
+                {"sessionId": each.id, "cwd": (each.cwd or "") if controls else "/"}
+                for each in self._services.sessions(self.grant)
             ]
-            answer = jsonrpc.result(request_id, {"sessions": listed})
+            answer = jsonrpc.result(request_id or jsonrpc.NULL_ID, {"sessions": listed})
         elif is_cancel(frame):
             upstreams = list(self._upstreams.values())
             for each in upstreams:  # the one with the request knows its id
@@ -577,7 +572,7 @@ def lane_of(frame: Frame) -> str:
         return f"session {message.session_id}"
     if message.method == "session/new":  # each may be for another holder
         return f"new {(message.request_id or b'').decode(errors='replace')}"
-    return message.method if message.method == "session/list" else ""
+    return ""
 
 
 class Delivery:

@@ -62,7 +62,8 @@ def holders(folder: Path) -> Holders:
 
 
 def source(folder: Path) -> SessionSource:
-    return SessionSource(holders(folder))
+    of = holders(folder)
+    return SessionSource(of, of)
 
 
 @fused
