@@ -54,28 +54,6 @@ REQUEST_SECONDS = 30.0
 connections that send nothing, or half a head, would use up the descriptors."""
 
 
-class AbortableProtocol(WebSocketsSansIOProtocol):
-    """One WebSocket."""
-
-    def handle_connect(self, event: Request) -> None:
-        """Accept the upgrade, and tell the application what this server supports."""
-        super().handle_connect(event)
-        if not self.handshake_complete:
-            extensions = cast("dict[str, object]", self.scope.get("extensions"))
-            extensions[ABORT] = self.transport.abort
-
-    async def send(self, message: ASGISendEvent) -> None:
-        """Send the application's message; after a close, end the connection within a bound."""
-        await super().send(message)
-        if message["type"] == "websocket.close":
-            self.loop.call_later(reader.ABORT_SECONDS, self.transport.abort)
-
-    def keepalive_timeout(self) -> None:
-        """End the connection: without a pong, perhaps nobody reads the rest."""
-        super().keepalive_timeout()
-        self.loop.call_later(reader.ABORT_SECONDS, self.transport.abort)
-
-
 def abort_of(scope: Scope) -> Callable[[], None]:
     """Return a function that ends a socket's connection at once; it does nothing elsewhere."""
     abort: Callable[[], None] = scope.get("extensions", {}).get(ABORT, lambda: None)
@@ -162,15 +140,15 @@ class EventResponse(StreamingResponse):
                 self._is_over()
 
 
-EXTENSION = "lastword.frames"
-
+SOCKET = "lastword.socket"
+"""The entry that is the socket's own protocol, which takes encoded frames."""
 
 CUT, NO_PONG = 1006, 1011
 NO_PONG_REASON = "keepalive ping timeout"
 
 
-class FramedProtocol(AbortableProtocol):
-    """One socket."""
+class FramedProtocol(WebSocketsSansIOProtocol):
+    """One WebSocket."""
 
     pings: FrontCounts | None = None
     _is_silent = False
@@ -179,9 +157,14 @@ class FramedProtocol(AbortableProtocol):
         """Accept the upgrade, and tell the application what this server supports."""
         super().handle_connect(event)
         if not self.handshake_complete:
-            extensions: dict[str, object] = {EXTENSION: {"socket": self}}
-            extensions |= self.scope.get("extensions") or {}
-            cast("dict[str, object]", self.scope)["extensions"] = extensions
+            extensions = cast("dict[str, object]", self.scope.get("extensions"))
+            extensions |= {ABORT: self.transport.abort, SOCKET: self}
+
+    async def send(self, message: ASGISendEvent) -> None:
+        """Send the application's message; after a close, end the connection within a bound."""
+        await super().send(message)
+        if message["type"] == "websocket.close":
+            self.loop.call_later(reader.ABORT_SECONDS, self.transport.abort)
 
     def handle_pong(self, event: Frame) -> None:
         """Receive a pong, and report the round trip that it ends."""
@@ -191,9 +174,10 @@ class FramedProtocol(AbortableProtocol):
             self.pings.pong(self.last_ping_rtt)
 
     def keepalive_timeout(self) -> None:
-        """Close a socket whose ping was not answered."""
+        """Close a socket whose ping was not answered; perhaps nobody reads the rest."""
         self._is_silent = True
         super().keepalive_timeout()
+        self.loop.call_later(reader.ABORT_SECONDS, self.transport.abort)
         if self.pings is not None:
             self.pings.ping_missed()
 
@@ -225,16 +209,14 @@ class FramedProtocol(AbortableProtocol):
 
 def frames_of(scope: Scope) -> Callable[[bytes], Awaitable[None]] | None:
     """Return how to send encoded frames on an accepted socket; `None` if it cannot."""
-    server = scope.get("extensions", {}).get(EXTENSION, {}).get("socket")
-    if not isinstance(server, FramedProtocol) or server.is_compressed:
-        return None
-    return server.send_frames
+    server: FramedProtocol | None = scope.get("extensions", {}).get(SOCKET)
+    return None if server is None or server.is_compressed else server.send_frames
 
 
 def tell_of_pings(scope: Scope, pings: FrontCounts) -> None:
     """Report the pings of an accepted socket, if its server can."""
-    server = scope.get("extensions", {}).get(EXTENSION, {}).get("socket")
-    if isinstance(server, FramedProtocol):
+    server: FramedProtocol | None = scope.get("extensions", {}).get(SOCKET)
+    if server is not None:
         server.pings = pings
 
 

@@ -24,7 +24,6 @@ from uvicorn.server import ServerState
 from lastword.gateway.front.process import _FrontServer
 from lastword.gateway.front.protocols import (
     AbortableHttp,
-    AbortableProtocol,
     FramedProtocol,
     ViewerSocket,
 )
@@ -90,7 +89,7 @@ def test_every_method_that_the_gateway_overrides_is_in_the_table() -> None:
     of_uvicorn = (H11Protocol, WebSocketsSansIOProtocol, uvicorn.Server)
     overridden = {
         (base, name)
-        for ours in (AbortableHttp, AbortableProtocol, FramedProtocol, _FrontServer)
+        for ours in (AbortableHttp, FramedProtocol, _FrontServer)
         for name in vars(ours)
         for base in of_uvicorn
         if issubclass(ours, base) and callable(getattr(base, name, None)) and name in vars(base)
