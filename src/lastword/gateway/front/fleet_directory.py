@@ -450,7 +450,7 @@ class FleetDirectory:
             return await self._own.greeting(place)
         with contextlib.suppress(OSError, StartError):
             upstream = await self.open(place, Introduction())
-            upstream.close(1000, cause="left")
+            upstream.leave(1000, cause="left")
             if not upstream.welcome.get("failed"):
                 return object_of(upstream.welcome.get("initialize"))
         return {}

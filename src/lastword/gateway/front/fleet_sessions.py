@@ -238,7 +238,7 @@ class RemoteUpstream(Upstream):
         """Return whether it takes a frame at once."""
         return not self.is_closing and self._link.unsent_bytes < MAX_UNSENT_BYTES
 
-    async def drain(self) -> None:
+    async def ready(self) -> None:
         """Wait until it takes more.
 
         Raises:
@@ -259,11 +259,11 @@ class RemoteUpstream(Upstream):
         facts = place_facts(place)
         self._link.control(wire.RESUME, session=session_id, number=number, **facts)
 
-    def hang_up(self) -> None:
+    def close(self) -> None:
         """Disconnect; what it has sent is still read."""
         self._link.close()
 
-    def close(self, code: int, cause: str) -> None:
+    def leave(self, code: int, cause: str) -> None:
         """Disconnect, with the reason."""
         if self.task is not None:
             self.task.cancel()

@@ -77,7 +77,7 @@ class Upstream(ABC):
     def resume(self, session_id: str, number: int, place: LogPlace) -> None:
         """Have a session sent from here on; the answer (`wire.RESUMED`) has the number."""
 
-    async def drain(self) -> None:  # noqa: B027 - those that are always ready wait for nothing
+    async def ready(self) -> None:  # noqa: B027 - those that are always ready wait for nothing
         """Wait until it takes more.
 
         Raises:
@@ -85,23 +85,46 @@ class Upstream(ABC):
         """
 
     @abstractmethod
-    def hang_up(self) -> None:
+    def close(self) -> None:
         """Disconnect; what it has sent is still read."""
 
     @abstractmethod
-    def close(self, code: int, cause: str) -> None:
+    def leave(self, code: int, cause: str) -> None:
         """Disconnect, with the reason."""
 
 
-class Passage:
-    """What a holder in this process has sent, and the viewer has not read."""
+class LocalUpstream(Upstream):
+    """A connection to a holder in this process, and what that has sent but is not read yet."""
 
-    def __init__(self) -> None:
+    def __init__(self, place: str, holder: Holder, introduction: Introduction) -> None:
+        super().__init__(place)
         self._items: deque[tuple[Item, int]] = deque()
         self._bytes = 0
         self._is_closing = False
         self._has_news = asyncio.Event()
         self._has_room = asyncio.Event()
+        self._link = holder.connected(introduction, self)
+
+    @classmethod
+    async def open(cls, place: str, holder: Holder, introduction: Introduction) -> LocalUpstream:
+        """Connect, and wait until the agent has started.
+
+        Raises:
+            ConnectionResetError: The holder has ended.
+        """
+        upstream = cls(place, holder, introduction)
+        try:
+            failed = await holder.ready()
+        except BaseException:  # a viewer that leaves before its agent has started cancels this
+            upstream.leave(1006, cause="left")
+            raise
+        if upstream.is_closing:
+            upstream.leave(1006, cause="ended")
+            raise ConnectionResetError
+        upstream.welcome = holder.welcome(failed)
+        return upstream
+
+    # What the holder does.
 
     def lines(self, frames: list[bytes]) -> None:
         """Write frames."""
@@ -138,6 +161,8 @@ class Passage:
         if self._is_closing:
             raise ConnectionResetError
 
+    # What both do.
+
     @property
     def is_closing(self) -> bool:
         """Return whether nothing more is taken."""
@@ -148,6 +173,8 @@ class Passage:
         self._is_closing = True
         self._has_news.set()
         self._has_room.set()
+
+    # What the viewer's link does.
 
     async def items(self) -> AsyncIterator[Item]:
         """Yield what was written, in its order, until the end."""
@@ -162,43 +189,6 @@ class Passage:
             self._has_news.clear()
             await self._has_news.wait()
 
-
-class LocalUpstream(Upstream):
-    """A connection to a holder in this process."""
-
-    def __init__(self, place: str, holder: Holder, introduction: Introduction) -> None:
-        super().__init__(place)
-        self._passage = Passage()
-        self._link = holder.connected(introduction, self._passage)
-
-    @classmethod
-    async def open(cls, place: str, holder: Holder, introduction: Introduction) -> LocalUpstream:
-        """Connect, and wait until the agent has started.
-
-        Raises:
-            ConnectionResetError: The holder has ended.
-        """
-        upstream = cls(place, holder, introduction)
-        try:
-            failed = await holder.ready()
-        except BaseException:  # a viewer that leaves before its agent has started cancels this
-            upstream.close(1006, cause="left")
-            raise
-        if upstream.is_closing:
-            upstream.close(1006, cause="ended")
-            raise ConnectionResetError
-        upstream.welcome = holder.welcome(failed)
-        return upstream
-
-    def items(self) -> AsyncIterator[Item]:
-        """Yield what the holder sends, in its order, until it ends."""
-        return self._passage.items()
-
-    @property
-    def is_closing(self) -> bool:
-        """Return whether it takes no more frames."""
-        return self._passage.is_closing
-
     def send(self, frame: Frame) -> None:
         """Send a frame that has been checked."""
         if not self.is_closing:
@@ -212,11 +202,7 @@ class LocalUpstream(Upstream):
         """Have a session sent from here on."""
         self._link.resume(session_id, number, place)
 
-    def hang_up(self) -> None:
-        """Disconnect; what it has sent is still read."""
-        self._passage.close()
-
-    def close(self, code: int, cause: str) -> None:
+    def leave(self, code: int, cause: str) -> None:
         """Disconnect, with the reason."""
         if self.task is not None:
             self.task.cancel()

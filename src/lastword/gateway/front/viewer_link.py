@@ -148,7 +148,7 @@ class ViewerLink(ABC):
             opening.cancel()
         upstreams = list(self._upstreams.values())
         for each in upstreams:
-            each.close(self.code, self.cause)
+            each.leave(self.code, self.cause)
 
     async def introduce(self, frame: Frame) -> bytes:
         """Receive `initialize`; return the answer: the agent's, with what the gateway adds."""
@@ -260,7 +260,7 @@ class ViewerLink(ABC):
             for each in list(self._upstreams.values()):
                 if not each.is_ready and not each.is_closing:
                     with contextlib.suppress(OSError):
-                        await each.drain()
+                        await each.ready()
                         each.send(frame)
             return
         try:
@@ -280,7 +280,7 @@ class ViewerLink(ABC):
             return  # it would take the session from the viewer's new link
         self._hand_over(upstream, frame)
         with contextlib.suppress(OSError):
-            await upstream.drain()
+            await upstream.ready()
 
     async def _reached(self, frame: Frame) -> Upstream | None:
         """Return the holder that a frame is for, once it takes more; `None` if there is none.
@@ -320,7 +320,7 @@ class ViewerLink(ABC):
                     path = await self._holder_of(self.grant.session)
                 upstream = await self._upstream(path) if path is not None else None
         if upstream is not None and not upstream.is_ready:
-            await upstream.drain()
+            await upstream.ready()
         if upstream is not None and upstream.is_closing:
             raise ConnectionResetError
         return upstream
@@ -451,7 +451,7 @@ class ViewerLink(ABC):
         with contextlib.suppress(OSError):
             async for item in upstream.items():
                 await self._pass(upstream, item)
-        upstream.hang_up()
+        upstream.close()
         gone = [name for name, way in self._by_session.items() if way is upstream]
         for session_id in gone:
             del self._by_session[session_id]

@@ -37,12 +37,12 @@ class Holder:
             yield item
         await asyncio.Event().wait()
 
-    async def drain(self) -> None: ...
+    async def ready(self) -> None: ...
 
     def send(self, frame: Frame) -> None:
         self.received.append(str(frame.message.method))
 
-    def close(self, *_: object) -> None: ...
+    def leave(self, *_: object) -> None: ...
 
 
 class Front:
