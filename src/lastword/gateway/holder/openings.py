@@ -11,7 +11,7 @@ the end of a limit continues.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -28,24 +28,13 @@ if TYPE_CHECKING:
     from collections.abc import Container
 
     from lastword.gateway.fleet.ownership import Takeover
+    from lastword.gateway.holder.connection import ViewerConnection
     from lastword.gateway.holder.session import HeldSession, SessionHolder
     from lastword.gateway.viewing.reader import Viewer
 
 
 UNDER_WAY = ""
 """The outcome of a request that already waits for the agent."""
-
-
-class OpeningLink(Protocol):
-    """The link over which a request is answered."""
-
-    def send(self, *frames: bytes) -> None:
-        """Write frames."""
-        ...
-
-    def has_opened(self, session: HeldSession, request_id: bytes, result: dict[str, Any]) -> None:
-        """Attach to the session that was opened."""
-        ...
 
 
 class Opening(msgspec.Struct):
@@ -58,7 +47,7 @@ class Opening(msgspec.Struct):
         params: the params of a request for a session; empty for other requests.
     """
 
-    link: OpeningLink
+    link: ViewerConnection
     viewer: str
     request_id: bytes
     params: dict[str, Any]
@@ -87,7 +76,7 @@ class Openings:
         return bool(self._waiting)
 
     def again(
-        self, link: OpeningLink, viewer: Viewer, request_id: bytes, sessions: Container[str]
+        self, link: ViewerConnection, viewer: Viewer, request_id: bytes, sessions: Container[str]
     ) -> str | None:
         """Return the outcome of a `session/new` that its viewer may have sent before.
 
@@ -104,26 +93,16 @@ class Openings:
             The session that it opened; `UNDER_WAY` if it will be answered over this link; `None` if
             the agent is to be asked.
         """
-        if self.is_under_way(link, viewer.id, request_id):
-            return UNDER_WAY
-        session_id = self.session_of(viewer.id, request_id)
-        return session_id if session_id in sessions and not viewer.is_new else None
-
-    def is_under_way(self, link: OpeningLink, viewer: str, request_id: bytes) -> bool:
-        """Return whether a viewer repeats a pending request, which this link then answers."""
         for opening in self._waiting.values():
-            if (opening.viewer, opening.request_id) == (viewer, request_id):
+            if (opening.viewer, opening.request_id) == (viewer.id, request_id):
                 opening.link = link
-                return True
-        return False
+                return UNDER_WAY
+        session_id = self._opened.get((viewer.id, request_id))
+        return session_id if session_id in sessions and not viewer.is_new else None
 
     def opened(self, viewer: str, request_id: bytes, session_id: str) -> None:
         """Note the session that a request opened, here or in the process before this one."""
         self._opened[viewer, request_id] = session_id
-
-    def session_of(self, viewer: str, request_id: bytes) -> str:
-        """Return the session that a request opened; empty if none."""
-        return self._opened.get((viewer, request_id), "")
 
     def all_opened(self) -> list[tuple[str, bytes, str]]:
         """Return the viewer and the id of each request that opened a session, and the session."""

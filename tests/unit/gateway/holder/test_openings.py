@@ -16,16 +16,17 @@ ONE, OTHER = (cast("ViewerConnection", object()) for _ in range(2))
 def test_a_request_repeated_while_it_waits_is_answered_over_the_newer_link() -> None:
     openings = Openings()
     openings.add(7, Opening(ONE, "a", b"1", {"cwd": "/"}))
-    assert not openings.is_under_way(OTHER, "a", b"2")
-    assert not openings.is_under_way(OTHER, "b", b"1")
-    assert openings.is_under_way(OTHER, "a", b"1")
+    viewer = Viewer(id="a")
+    assert openings.again(OTHER, viewer, b"2", {}) is None
+    assert openings.again(OTHER, Viewer(id="b"), b"1", {}) is None
+    assert openings.again(OTHER, viewer, b"1", {}) == UNDER_WAY
     taken = openings.pop(7)
     assert taken is not None
     assert taken.link is OTHER
     assert openings.pop(7) is None
-    assert openings.session_of("a", b"1") == ""
+    assert openings.again(OTHER, viewer, b"1", {"s"}) is None
     openings.opened(taken.viewer, taken.request_id, "s")
-    assert openings.session_of("a", b"1") == "s"
+    assert openings.again(OTHER, viewer, b"1", {"s"}) == "s"
     openings.add(8, Opening(ONE, "a", b"2", {}))
     assert [each.request_id for each in openings.pop_all()] == [b"2"]
     assert openings.pop_all() == []
