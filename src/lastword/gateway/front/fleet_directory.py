@@ -12,6 +12,7 @@ import asyncio
 import contextlib
 import os
 import random
+from functools import partial
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
@@ -94,8 +95,6 @@ class FleetDirectory:
         self._takeovers = Takeovers(node, self)
         self._unreachable: set[str] = set()
         """Places that could not be reached the last time."""
-        self._owned: dict[str, str] = {}
-        """The last known place of each session's owner, by the session's name."""
         self._links: WeakKeyDictionary[NodeLink, str] = WeakKeyDictionary()
         """The links to holders of other nodes, with their places."""
         node.listen_to_owners(self._owner_changed)
@@ -463,24 +462,20 @@ class FleetDirectory:
                 self._unreachable.clear()  # most of these holders ended long ago
             self._unreachable.add(place)
 
-    def _owner_changed(self, name: str, owner: OwnerRecord | None) -> None:
+    def _owner_changed(self, _: str, before: OwnerRecord | None, owner: OwnerRecord | None) -> None:
         """Disconnect from a session's former place, unless its holder ends the connection itself.
 
         A node that has lost the servers may still be reachable. It holds back the agent's output,
         so its viewers would wait while others are shown how the turn ended.
         """
-        place = None if owner is None else place_of(owner)
-        before = self._owned.pop(name, None)
-        if place is not None:
-            self._owned[name] = place
-        if before is not None and before != place:
-            asyncio.get_running_loop().call_later(PARTING_SECONDS, self._part_from, before)
+        if before is not None and (owner is None or place_of(owner) != place_of(before)):
+            parts = partial(self._part_from, place_of(before))
+            asyncio.get_running_loop().call_later(PARTING_SECONDS, parts)
 
     def _part_from(self, place: str) -> None:
-        if place in self._owned.values():
-            return
-        for link in [each for each, at in self._links.items() if at == place]:
-            link.end()
+        if place not in map(place_of, self.node.owners.values()):
+            for link in [each for each, at in self._links.items() if at == place]:
+                link.end()
 
     async def answers(self, place: str) -> bool:
         """Return whether a holder is running at this place."""

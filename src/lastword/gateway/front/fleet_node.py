@@ -17,7 +17,7 @@ import secrets
 import socket
 import sys
 import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 from weakref import WeakSet
 
 import msgspec
@@ -60,6 +60,9 @@ if TYPE_CHECKING:
     from lastword.gateway.fleet.streams import Streams
     from lastword.gateway.holder.process import Holder
     from lastword.gateway.settings.values import FleetSettings, GatewaySettings
+
+    OwnerListener: TypeAlias = Callable[[str, OwnerRecord | None, OwnerRecord | None], None]
+    """Takes the name of a session's file, its owner until then, and the one that it has now."""
 
 START_SECONDS = 10.0
 """How long a start waits for the records of the others."""
@@ -141,7 +144,7 @@ class FleetNode:
         self._instances = {self.name: self._earlier}
         """By name of the node, the instance whose sessions it has."""
         self.owners: dict[str, OwnerRecord] = {}
-        self._owner_listeners: list[Callable[[str, OwnerRecord | None], None]] = []
+        self._owner_listeners: list[OwnerListener] = []
         self._log_age_seconds = settings.log_age_seconds
         self._started_ms = time.time_ns() // 1_000_000
         self._ownerships: WeakSet[Ownership] = WeakSet()
@@ -172,18 +175,20 @@ class FleetNode:
         self._ownerships.add(ownership)
         return ownership
 
-    def listen_to_owners(self, listener: Callable[[str, OwnerRecord | None], None]) -> None:
-        """Call a function with each owner that is new or changed, and `None` for one that ended."""
+    def listen_to_owners(self, listener: OwnerListener) -> None:
+        """Call a function when a session's owner is new, changes, or has ended."""
         self._owner_listeners.append(listener)
 
     def _note_owner(self, name: str, record: SessionRecord | None) -> None:
-        owner = living_owner(record, self._instances)
+        before, owner = self.owners.get(name), living_owner(record, self._instances)
         if owner is not None:
             self.owners[name] = owner
-        elif self.owners.pop(name, None) is None:
+        elif before is not None:
+            del self.owners[name]
+        else:
             return
         for listener in self._owner_listeners:
-            listener(name, owner)
+            listener(name, before, owner)
 
     def _note_node(self, node: str, record: NodeRecord | None) -> None:
         if node != self.name:

@@ -289,17 +289,11 @@ class Takeovers:
     def __init__(self, node: FleetNode, directory: Directory) -> None:
         self._node = node
         self._directory = directory
-        self._last: dict[str, OwnerRecord] = {}
-        """The last known owners."""
         self._tasks: dict[str, asyncio.Task[None]] = {}
 
-    def note(self, name: str, owner: OwnerRecord | None) -> None:
-        """Note a session's owner, or that it has none any more."""
-        if owner is not None:
-            self._last[name] = owner
-            return
-        last = self._last.pop(name, None)
-        if last is not None and name not in self._tasks:
+    def note(self, name: str, last: OwnerRecord | None, owner: OwnerRecord | None) -> None:
+        """Note a session's last owner, and that it has another one, or none any more."""
+        if last is not None and owner is None and name not in self._tasks:
             task = self._tasks[name] = asyncio.create_task(self._restore(last))
             task.add_done_callback(lambda _: self._tasks.pop(name, None))
 

@@ -77,10 +77,13 @@ class TwoNodes:
         name = wire.name_of("s")
         others = asyncio.all_tasks()
         heads = [head] if older_head is None else [older_head, None, head, older_head]
+        last = None
         for shown in [*heads, None]:
             record = None if shown is None else owned("one", state=state, head=shown)
             self.note_session(name, record or replace(owned("one"), owner=None))
-            takeovers.note(name, None if record is None else record.owner)
+            owner = None if record is None else record.owner
+            takeovers.note(name, last, owner)
+            last = owner
         await asyncio.gather(*asyncio.all_tasks() - others)
         return self.restored
 
@@ -296,7 +299,9 @@ def test_an_owner_counts_while_its_node_has_a_record_with_its_instance() -> None
     sessions = {name: owned(name) for name in ("one", "two", "box")}
     of._sessions = cast("Mirror[SessionRecord]", SimpleNamespace(records=sessions))
     of._instances, of.owners = {"box": "of box"}, {}
-    of._owner_listeners = [lambda name, owner: noted.append(f"{name} {owner is not None}")]
+    of._owner_listeners = [
+        lambda name, before, now: noted.append(f"{name}{' had' * bool(before)}{' has' * bool(now)}")
+    ]
 
     def note(name: str, instance: str) -> list[str]:
         of._note_node(name, replace(node(name), instance=instance) if instance else None)
@@ -304,7 +309,7 @@ def test_an_owner_counts_while_its_node_has_a_record_with_its_instance() -> None
 
     for name, record in sessions.items():
         of._note_owner(name, record)
-    assert noted == ["box True"]
+    assert noted == ["box has"]
     assert note("one", "of one") == ["box", "one"]
     assert note("one", "of one") == ["box", "one"]
     assert note("one", "a later one") == ["box"]
@@ -314,4 +319,4 @@ def test_an_owner_counts_while_its_node_has_a_record_with_its_instance() -> None
     of._note_instance("box", "a later one")  # after a start
     of._note_owner("two", None)
     assert of.owners == {}
-    assert noted[1:] == ["one True", "one False"] * 2 + ["box False"]
+    assert noted[1:] == ["one has", "one had"] * 2 + ["box had"]
