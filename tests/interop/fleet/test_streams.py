@@ -64,7 +64,7 @@ class Owner:
         self.replicator = Replicator(
             self.store, self.session, self.name, self.listening, claimed=(inherited, claimed)
         )
-        return (await open_claimed(self.path, self.replicator, {})).log
+        return await open_claimed(self.path, self.replicator, {})
 
     async def settle(self) -> None:
         await self.replicator.settled()
@@ -158,7 +158,7 @@ async def test_a_killed_leader_delays_the_entries_and_loses_none(
         await owner.settle()
         assert log.head == 60
         assert await owner.texts() == [out(text=f"{count}").frame for count in range(1, 61)]
-        assert not owner.listening.fences
+        assert not owner.listening.is_fenced.is_set()
 
 
 @fused

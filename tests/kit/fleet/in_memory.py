@@ -32,7 +32,6 @@ if TYPE_CHECKING:
 
     from lastword.gateway.fleet.replica import LogState, ReplicaBatch
     from lastword.gateway.fleet.replicated_log import ReplicatedLog
-    from lastword.gateway.fleet.replication import Fenced
 
 
 class MemoryStream:
@@ -185,7 +184,6 @@ class MemoryReplicaStore(Streams):
 class Listening:
     def __init__(self) -> None:
         self.stalls: list[str] = []
-        self.fences: list[Fenced] = []
         self.is_fenced = asyncio.Event()
 
     def stalled(self, session_id: str, reason: str, times: int) -> None:
@@ -193,9 +191,8 @@ class Listening:
         if times == 1:
             self.stalls.append(reason)
 
-    def fenced(self, session_id: str, fenced: Fenced) -> None:
+    def fenced(self, session_id: str) -> None:
         del session_id
-        self.fences.append(fenced)
         self.is_fenced.set()
 
 

@@ -29,7 +29,6 @@ from lastword.outbox.store import now_ms
 if TYPE_CHECKING:
     from lastword.gateway.fleet.replica import StreamEnd
     from lastword.gateway.fleet.replicated_log import ReplicatedLog
-    from lastword.gateway.fleet.replication import Fenced
     from lastword.gateway.fleet.services import FleetServices
     from lastword.gateway.log.store import Log
     from lastword.gateway.settings.values import HolderSettings
@@ -246,7 +245,7 @@ class Ownership:
             owner=self._owner(view),
         )
         records, revision = self._services.owned, stored.revision if stored is not None else 0
-        lost = partial(self._leave, session_id)
+        lost = partial(self.fenced, session_id)
         try:
             async with asyncio.timeout(CLAIM_SECONDS):
                 # Before the claim, so that only one of several nodes claims the session.
@@ -255,14 +254,14 @@ class Ownership:
                 path = files.path_in(self._holder.settings.log_folder, name)
                 replicator = self._replicator(session_id, (inherited, claimed))
                 shown = self._services.shown.get(name, {})
-                claimed_log = await open_claimed(path, replicator, shown)
+                log = await open_claimed(path, replicator, shown)
         except FencedError as error:
             await records.release(name, before)
             raise LogOwnedError(LogOwner()) from error
         except (FleetError, TimeoutError) as error:
             await records.release(name, before)
             raise FleetError("the session cannot be taken over now") from error
-        self._owned[session_id] = _Owned(claimed_log.log, replicator, home, workspace)
+        self._owned[session_id] = _Owned(log, replicator, home, workspace)
         return Takeover(has_files) if is_moved else None
 
     def _replicator(
@@ -306,7 +305,7 @@ class Ownership:
             view = session.view()
             return self._session_record(owned, view, self._owner(view, owned.log.waiting_entries))
 
-        records, lost = self._services.owned, partial(self._leave, session.id)
+        records, lost = self._services.owned, partial(self.fenced, session.id)
         session.log.observers.append(lambda _: records.changed(name))
         try:
             async with asyncio.timeout(OPEN_SECONDS):
@@ -393,11 +392,8 @@ class Ownership:
             line = NOT_STORED.format(reason) if reason else UNREACHABLE
             owned.session.show_outage(line, times)
 
-    def fenced(self, session_id: str, fenced: Fenced) -> None:  # noqa: ARG002 - as it is called
+    def fenced(self, session_id: str) -> None:
         """Leave a session that another node has."""
-        self._leave(session_id)
-
-    def _leave(self, session_id: str) -> None:
         owned = self._owned.pop(session_id, None)
         self._replicators.pop(session_id, None)
         self._services.owned.forget(wire.name_of(session_id))

@@ -61,19 +61,6 @@ class _LocalFile(msgspec.Struct, frozen=True):
     head: int
 
 
-class ClaimedLog(NamedTuple):
-    """The log of a session that this node has claimed.
-
-    Attributes:
-        log: the log; all that it has is replicated.
-        aside: the path of a local file that was set aside, since its end is not in the stream;
-            empty for none.
-    """
-
-    log: ReplicatedLog
-    aside: str
-
-
 class _Written(NamedTuple):
     """Entries that are written and not replicated."""
 
@@ -278,7 +265,7 @@ def open_new(path: str, publisher: Replicator) -> ReplicatedLog:
     return ReplicatedLog(local, publisher, local.head, Pins())
 
 
-async def open_claimed(path: str, publisher: Replicator, shown: Mapping[str, int]) -> ClaimedLog:
+async def open_claimed(path: str, publisher: Replicator, shown: Mapping[str, int]) -> ReplicatedLog:
     """Open the log of a session that this node has claimed.
 
     If the servers have lost entries that they had acknowledged, and this machine lacks them too,
@@ -296,7 +283,7 @@ async def open_claimed(path: str, publisher: Replicator, shown: Mapping[str, int
     """
     assert publisher.claimed is not None  # noqa: S101 - for the type checker
     store, session_id, (inherited, _) = publisher.store, publisher.session_id, publisher.claimed
-    aside = await _make_local_copy(store, session_id, path, inherited, publisher.node)
+    await _make_local_copy(store, session_id, path, inherited, publisher.node)
     local = session_log(path)
     with contextlib.ExitStack() as undo:
         undo.callback(local.close)
@@ -311,17 +298,13 @@ async def open_claimed(path: str, publisher: Replicator, shown: Mapping[str, int
         if not await publisher.settled():
             raise FencedError("another node has the session")
         undo.pop_all()
-    return ClaimedLog(log, aside)
+    return log
 
 
 async def _make_local_copy(
     store: Streams, session_id: str, path: str, inherited: StreamEnd, node: str
-) -> str:
+) -> None:
     """Have a local file ready that continues a stream from the end that the claim followed.
-
-    Returns:
-        The path under which a file was set aside whose end is not in the stream, or an empty
-        string.
 
     Raises:
         FleetError: The stream cannot be read.
@@ -333,9 +316,9 @@ async def _make_local_copy(
             reading, path, lambda log: _LocalFile(log.epoch, log.remembered(TERM), log.head)
         )
     if not inherited.sequence and local is None:
-        return ""  # a new session, whose file is made when it is opened
+        return  # a new session, whose file is made when it is opened
     if local is not None and _continues(local, inherited, node):
-        return ""
+        return
     state = await store.state(session_id)
     batches: list[StoredBatch] = []
     until = asyncio.get_running_loop().time() + READ_SECONDS
@@ -352,7 +335,7 @@ async def _make_local_copy(
         else:
             await asyncio.sleep(LOOK_SECONDS)
     copy, term = _copy_of(inherited, state, batches), local.term if local is not None else ""
-    return await asyncio.to_thread(_replace, path, term, copy)
+    await asyncio.to_thread(_replace, path, term, copy)
 
 
 def _continues(local: _LocalFile, inherited: StreamEnd, node: str) -> bool:
@@ -363,12 +346,10 @@ def _continues(local: _LocalFile, inherited: StreamEnd, node: str) -> bool:
     return is_last_writers and local.epoch == inherited.epoch and local.head >= inherited.last
 
 
-def _replace(path: str, term: str, copy: LogCopy) -> str:
+def _replace(path: str, term: str, copy: LogCopy) -> None:
     """Write a file in place of one that may exist.
 
-    Returns:
-        The path under which the old one was set aside, if it has entries that the copy lacks and
-        the stream has not dropped; otherwise an empty string.
+    That one is set aside if it has entries that the copy lacks and the stream has not dropped.
     """
     first = copy.batches[0][0] if copy.batches else copy.last + 1
     entries = [entry for _, some in copy.batches for entry in some]
@@ -382,16 +363,14 @@ def _replace(path: str, term: str, copy: LogCopy) -> str:
             after = numbered[-1].seq
         return True
 
-    aside = ""
     if os.path.exists(path):
         try:
             has_more = not reading(path, is_in_copy)
         except (OSError, StoreError):
             has_more = True
         if has_more:
-            aside = files.set_aside(path, f"fenced-{term}" if term else "")
+            files.set_aside(path, f"fenced-{term}" if term else "")
     write_copy(path, copy)
-    return aside
 
 
 def ascending(batches: Iterable[StoredBatch]) -> Iterator[StoredBatch]:

@@ -86,16 +86,7 @@ class NewEpoch(msgspec.Struct, frozen=True):
 
 
 class Fenced(msgspec.Struct, frozen=True):
-    """Another node owns the session; the log is no longer written.
-
-    Attributes:
-        end: the other node's last message.
-        visible: the last number that was visible here. If the stream has another writer's entry
-            there, or none, the broker has lost messages that it had acknowledged.
-    """
-
-    end: StreamEnd
-    visible: int
+    """Another node owns the session; the log is no longer written."""
 
 
 Effect: TypeAlias = Publish | Claim | ReadEnd | Visible | Stalled | NewEpoch | Fenced
@@ -217,7 +208,7 @@ class Replication:
         is_own = end.node == self.end.node and self._first_term <= end.term <= self._term
         if end.term >= self._first_term and not is_own:
             self._step = _Step.FENCED
-            return [Fenced(end, self.visible)]
+            return [Fenced()]
         if not is_own:
             # A message of an older term: the broker has lost this owner's claim. Unless it is the
             # one that the claim followed, or there is none at all, others may have written since,

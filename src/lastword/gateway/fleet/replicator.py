@@ -47,7 +47,7 @@ class ReplicationListener(Protocol):
         """Nothing has been replicated for some seconds; the reason may be empty."""
         ...
 
-    def fenced(self, session_id: str, fenced: Fenced) -> None:
+    def fenced(self, session_id: str) -> None:
         """Another node has the session; nothing of it is published any more."""
         ...
 
@@ -126,10 +126,7 @@ class Replicator:
             try:
                 claimed = await claim(self.store, self.session_id, EMPTY, self.node)
             except FencedError:
-                self._is_over = True
-                self._settled.set()
-                end = await stream_end(self.store, self.session_id)
-                self._listener.fenced(self.session_id, Fenced(end, 0))
+                self._fenced()
                 return
             except Exception:  # noqa: BLE001 - nothing would ever be published
                 await asyncio.sleep(PAUSE_SECONDS)
@@ -236,9 +233,7 @@ class Replicator:
                 case Stalled(reason=reason, times=times):
                     self._listener.stalled(self.session_id, reason, times)
                 case Fenced():
-                    self._is_over = True
-                    self._settled.set()
-                    self._listener.fenced(self.session_id, effect)
+                    self._fenced()
         if self._is_over:
             return
         if machine.is_settled:
@@ -250,6 +245,11 @@ class Replicator:
         if self._timer is not None:
             self._timer.cancel()
         self._timer = asyncio.get_running_loop().call_at(due, self._time_out)
+
+    def _fenced(self) -> None:
+        self._is_over = True
+        self._settled.set()
+        self._listener.fenced(self.session_id)
 
     def _time_out(self) -> None:
         self._timer = None

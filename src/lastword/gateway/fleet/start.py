@@ -31,6 +31,7 @@ from lastword.gateway.fleet.records import (
     SUBSCRIPTIONS,
     FormatRecord,
 )
+from lastword.gateway.fleet.stream_messages import STREAMS
 from lastword.platform.identity import run_id
 
 if TYPE_CHECKING:
@@ -45,7 +46,6 @@ PAYLOAD_MINIMUM = 1_000_000
 
 FORMAT = 1
 FORMAT_NAME = "format"
-STREAMS = 16
 CLOCK_SECONDS = 5.0
 MAKE_SECONDS = 5.0
 """How long a stream may take to be made: its servers elect a leader for it."""

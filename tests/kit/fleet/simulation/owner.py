@@ -261,7 +261,7 @@ class Owner(PlayedSession):
                     self.log.renew_epoch()
                     self.world.shut_viewers(self)
                 case Fenced():
-                    self._fenced(effect)
+                    self._fenced()
         replication = self.replication
         if not self._has_begun and replication is not None and replication.is_settled:
             self._serve()
@@ -319,9 +319,10 @@ class Owner(PlayedSession):
         if self._has_begun and not self.effects.is_writing:
             self.effects.send_waiting()
 
-    def _fenced(self, effect: Fenced) -> None:
+    def _fenced(self) -> None:
         """Another has the session: end, and inform the other of what was visible here."""
-        self.world.note_divergence(self, effect)
+        assert self.replication is not None
+        self.world.note_divergence(self, self.replication.visible)
         self.node.file = None  # set aside
         self.die()
 

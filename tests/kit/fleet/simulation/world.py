@@ -20,7 +20,6 @@ from tests.kit.gateway.played import SESSION, PlayedWorld, Seat
 from tests.kit.gateway.world import frames_of
 
 if TYPE_CHECKING:
-    from lastword.gateway.fleet.replication import Fenced
     from lastword.gateway.log.entries import Numbered
     from lastword.gateway.viewing.reader import Attachment
     from tests.kit.fleet.simulation.owner import LocalFile
@@ -126,15 +125,15 @@ class FleetWorld(PlayedWorld[FleetSeat]):
                 self.deliver(seat, self.draw(len(seat.wire) + 1))
                 self._cut(seat)
 
-    def note_divergence(self, fenced: Owner, effect: Fenced) -> None:
+    def note_divergence(self, fenced: Owner, visible: int) -> None:
         """Look whether the stream has a former owner's last visible entry, and note if not.
 
         The broker has lost it, then, and no later owner can know of it.
         """
-        batches = self.broker.replicas.read(SESSION, effect.visible - 1, ALL)
+        batches = self.broker.replicas.read(SESSION, visible - 1, ALL)
         own = (fenced.term, fenced.node.name)
-        if effect.visible and not any(
-            each.first <= effect.visible <= each.end.last
+        if visible and not any(
+            each.first <= visible <= each.end.last
             and (each.end.term < own[0] or (each.end.term, each.end.node) == own)
             for each in batches
         ):

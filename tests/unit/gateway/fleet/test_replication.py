@@ -125,7 +125,7 @@ def test_the_same_or_a_newer_term_of_another_node_fences(term: int) -> None:
     replication.committed(12, 1.0)
     replication.refused(1.1)
     theirs = replace(CLAIMED, sequence=9, term=term, node="other")
-    assert replication.end_read(theirs, 1.2) == [Fenced(theirs, 10)]
+    assert replication.end_read(theirs, 1.2) == [Fenced()]
     assert replication.is_fenced
     assert replication.committed(13, 1.3) == []
     assert replication.stored(end_at(12), 1.3) == []
