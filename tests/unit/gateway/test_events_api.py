@@ -14,11 +14,9 @@ from lastword.core.timeline.session_events import GATEWAY, RECORDED, problems_of
 from lastword.gateway.api.openapi import OPERATIONS, document
 from lastword.gateway.api.requests import (
     MAX_SCANNED,
-    REPORTS,
     EventQuery,
     ProblemError,
     ReportCounts,
-    ReportPace,
     Scan,
     failure_of,
     read_report,
@@ -360,18 +358,6 @@ def test_title_and_folder_are_shown_only_to_viewers_with_the_right() -> None:
 
 
 # Reports, and the document.
-
-
-def test_a_peer_has_its_own_pace_and_its_own_wait() -> None:
-    now = 0.0
-    pace = ReportPace(lambda: now)
-    assert [pace.wait_seconds("a") for _ in range(REPORTS)] == [0] * REPORTS
-    assert pace.wait_seconds("a") == 61
-    assert pace.wait_seconds("b") == 0
-    now = 59.5
-    assert pace.wait_seconds("a") == 1
-    now = 60.0
-    assert pace.wait_seconds("a") == 0
 
 
 def test_a_report_is_small_and_has_no_place_for_a_text() -> None:

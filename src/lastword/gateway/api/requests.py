@@ -14,7 +14,7 @@ serve its agent and viewers between two steps: it has one event loop for all.
 from __future__ import annotations
 
 import re
-from collections import Counter, OrderedDict, deque
+from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -38,7 +38,7 @@ from lastword.gateway.log.entries import Cursor
 from lastword.gateway.viewing.reader import start
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Mapping
+    from collections.abc import Mapping
 
     from starlette.requests import Request
 
@@ -320,34 +320,11 @@ def as_facts(page: EventsPage) -> dict[str, Any]:
 
 
 REPORTS = 60
-WITHIN_SECONDS = 60.0
-"""The most reports from one address with one token, and within which time."""
+"""The most reports from one address with one token within a minute."""
 
-MAX_SENDERS = 4096
 MAX_BODY_BYTES = 4096
 MAX_WORDS = 256
 """The most words with their own count; others are counted together."""
-
-
-class ReportPace:
-    """The rate at which each sender reports."""
-
-    def __init__(self, clock: Callable[[], float]) -> None:
-        """Measure with a clock in seconds."""
-        self._clock = clock
-        self._by_sender: OrderedDict[Hashable, deque[float]] = OrderedDict()
-
-    def wait_seconds(self, sender: Hashable) -> int:
-        """Count one report; return the seconds that the sender must wait instead, or 0."""
-        now = self._clock()
-        times = self._by_sender.setdefault(sender, deque(maxlen=REPORTS))
-        self._by_sender.move_to_end(sender)
-        if len(self._by_sender) > MAX_SENDERS:
-            self._by_sender.popitem(last=False)
-        if len(times) == REPORTS and now - times[0] < WITHIN_SECONDS:
-            return max(1, int(times[0] + WITHIN_SECONDS - now) + 1)
-        times.append(now)
-        return 0
 
 
 class ReportCounts:

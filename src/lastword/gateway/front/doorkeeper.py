@@ -15,8 +15,8 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from lastword.gateway.front.tokens import Failures, Grant, TokenError, TokenExpiredError
-from lastword.gateway.viewing.access import Rate, RateLimiter
+from lastword.gateway.front.tokens import FAILURES, Grant, TokenError, TokenExpiredError
+from lastword.gateway.viewing.access import LastMinute, Rate, RateLimiter
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -137,7 +137,7 @@ class Doorkeeper:
         self._hosts = {host.lower() for host in hosts}
         self._origins = {origin.lower().rstrip("/") for origin in origins}
         self._clock = clock
-        self._failures = Failures(waits)
+        self._failures = LastMinute(FAILURES, waits)
         self._of_token = RateLimiter(GUEST_REQUESTS, waits)
         self._of_address = RateLimiter(ADDRESS_REQUESTS, waits)
 

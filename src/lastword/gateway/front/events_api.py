@@ -32,9 +32,9 @@ from lastword.gateway.api.requests import (
     EVENTS_TYPE,
     JSON_TYPE,
     MAX_BODY_BYTES,
+    REPORTS,
     ProblemError,
     ReportCounts,
-    ReportPace,
     facts_of,
     failure_of,
     read_report,
@@ -56,6 +56,7 @@ from lastword.gateway.front.directory import NoSessionError
 from lastword.gateway.front.doorkeeper import peer_of, too_many
 from lastword.gateway.front.protocols import EventResponse
 from lastword.gateway.front.tokens import Shares, Slots
+from lastword.gateway.viewing.access import LastMinute
 from lastword.gateway.viewing.reader import COMMENT_SECONDS, CursorError, Role
 from lastword.outbox.store import now_ms
 from lastword.record.trends import trends_of
@@ -95,7 +96,7 @@ class EventsApi:
         self._outbox = source.reports
         self._measured = measured
         self._record = record
-        self._pace = ReportPace(time.monotonic)
+        self._pace = LastMinute(REPORTS, time.monotonic)
         self._reports = ReportCounts()
         self._since_ms = now_ms()
         self._streams: set[asyncio.Event] = set()
@@ -225,10 +226,12 @@ class EventsApi:
     async def client_event(self, request: Request, grant: Grant) -> Response:
         """`POST /v1/client-events`."""
         requests.accepts(request, JSON_TYPE)
-        wait = self._pace.wait_seconds((peer_of(request), grant))
+        sender = (peer_of(request), grant)
+        wait = self._pace.wait_seconds(sender)
         if wait:
             message = f"Too many reports came from here. Send the next in {wait} seconds."
             raise ProblemError(429, "too_many", message, {"retry-after": str(wait)})
+        self._pace.note(sender)
         if not requests.is_json(request):
             raise ProblemError(415, "bad_request", f"Post {JSON_TYPE}.")
         event = read_report(await requests.body_of(request, MAX_BODY_BYTES))

@@ -23,7 +23,7 @@ import hashlib
 import hmac
 import os
 import secrets
-from collections import Counter, deque
+from collections import Counter
 from typing import TYPE_CHECKING, TypeVar
 from urllib.parse import urlencode
 
@@ -45,10 +45,8 @@ TOKEN_SECONDS = 12 * 3600
 """How long a token or a login lasts by default: a day's work, as its connections end with it."""
 
 FAILURES = 10
-FAILURES_WITHIN_SECONDS = 60.0
-"""After this many wrong tokens within this time, a peer has to wait before its next wrong one."""
+"""After this many wrong tokens within a minute, a peer has to wait before its next wrong one."""
 
-MAX_PEERS = 4096
 _VERSION = "v1"
 _Signed = TypeVar("_Signed", bound=msgspec.Struct)
 
@@ -222,30 +220,6 @@ class Keeper:
     def _digest(self, use: bytes, content: str) -> bytes:
         message = use + b"\0" + content.encode(errors="surrogatepass")
         return hmac.new(self._key, message, hashlib.sha256).digest()
-
-
-class Failures:
-    """Wrong tokens, by the peer that sent them."""
-
-    def __init__(self, clock: Callable[[], float]) -> None:
-        self._clock = clock
-        self._by_peer: dict[str, deque[float]] = {}
-
-    def note(self, peer: str) -> None:
-        """Count a wrong token of a peer."""
-        if peer not in self._by_peer and len(self._by_peer) >= MAX_PEERS:
-            self._by_peer.pop(next(iter(self._by_peer)))
-        self._by_peer.setdefault(peer, deque(maxlen=FAILURES)).append(self._clock())
-
-    def wait_seconds(self, peer: str) -> int:
-        """Return how long a peer must wait before its next attempt; 0 for not at all."""
-        times = self._by_peer.get(peer)
-        if times is None or len(times) < FAILURES:
-            return 0
-        left = times[0] + FAILURES_WITHIN_SECONDS - self._clock()
-        if left <= 0:
-            return 0
-        return int(left) + 1
 
 
 CODE_BYTES = 24

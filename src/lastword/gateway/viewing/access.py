@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections import OrderedDict
+from collections import OrderedDict, deque
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -233,6 +233,31 @@ class RateLimiter:
         if len(self._buckets) > MAX_KEYS:
             self._buckets.popitem(last=False)
         return math.ceil((1 - left) / self._rate.per_second) if is_too_soon else 0
+
+
+class LastMinute:
+    """What has happened within the last minute, by who did it."""
+
+    def __init__(self, most: int, clock: Callable[[], float]) -> None:
+        """Allow this much to each; the clock gives seconds."""
+        self._most = most
+        self._clock = clock
+        self._times: OrderedDict[Hashable, deque[float]] = OrderedDict()
+
+    def note(self, key: Hashable) -> None:
+        """Count one event of a key."""
+        self._times.setdefault(key, deque(maxlen=self._most)).append(self._clock())
+        self._times.move_to_end(key)
+        if len(self._times) > MAX_KEYS:
+            self._times.popitem(last=False)
+
+    def wait_seconds(self, key: Hashable) -> int:
+        """Return how long a key must wait before its next event; 0 for not at all."""
+        times = self._times.get(key)
+        if times is None or len(times) < self._most:
+            return 0
+        left = times[0] + 60.0 - self._clock()
+        return int(left) + 1 if left > 0 else 0
 
 
 Refusal: TypeAlias = "partial[dict[str, Any]]"

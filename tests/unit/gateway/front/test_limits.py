@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from lastword.gateway.front.tokens import Grant, Shares, Slot, Slots
 from lastword.gateway.holder.effects import PER_HOUR, PresenceBounds
-from lastword.gateway.viewing.access import MAX_KEYS, Rate, RateLimiter
+from lastword.gateway.viewing.access import MAX_KEYS, LastMinute, Rate, RateLimiter
 from lastword.gateway.viewing.reader import Role
 
 OWNER = Grant(Role.CONTROLLER)
@@ -32,6 +32,24 @@ def test_a_burst_is_allowed_and_then_a_steady_rate() -> None:
     for key in range(MAX_KEYS):  # those that are idle for long are forgotten
         slow.wait_seconds(key)
     assert slow.wait_seconds("a") == 0
+
+
+def test_whoever_has_used_up_its_minute_waits_alone_until_the_first_is_past() -> None:
+    now = 100.0
+    pace = LastMinute(10, lambda: now)
+    for _ in range(9):
+        pace.note("a")
+    assert pace.wait_seconds("a") == 0
+    now = 130.0
+    pace.note("a")
+    assert (pace.wait_seconds("a"), pace.wait_seconds("b")) == (31, 0)
+    now = 159.5
+    assert pace.wait_seconds("a") == 1
+    now = 160.0
+    assert pace.wait_seconds("a") == 0
+    for key in range(MAX_KEYS + 10):
+        pace.note(key)
+    assert len(pace._times) == MAX_KEYS
 
 
 @given(st.lists(st.tuples(st.sampled_from("ab"), st.floats(-5, 5)), max_size=60))

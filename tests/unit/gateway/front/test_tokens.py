@@ -10,9 +10,6 @@ import pytest
 
 from lastword.errors import StoreError
 from lastword.gateway.front.tokens import (
-    FAILURES,
-    MAX_PEERS,
-    Failures,
     Grant,
     Keeper,
     TokenError,
@@ -91,20 +88,3 @@ def test_the_key_is_made_once_for_its_user_alone_and_an_unusable_one_reported(
         Keeper.at(str(folder))
     with pytest.raises(StoreError, match="cannot be used"):
         Keeper.at(str(folder / "gateway.key"))
-
-
-def test_after_ten_wrong_tokens_within_a_minute_only_their_sender_waits() -> None:
-    now = 100.0
-    failures = Failures(lambda: now)
-    for _ in range(FAILURES - 1):
-        failures.note("peer")
-    assert failures.wait_seconds("peer") == 0
-    now = 130.0
-    failures.note("peer")
-    assert failures.wait_seconds("peer") == 31
-    assert failures.wait_seconds("other") == 0
-    now = 160.0
-    assert failures.wait_seconds("peer") == 0
-    for number in range(MAX_PEERS + 10):
-        failures.note(str(number))
-    assert len(failures._by_peer) == MAX_PEERS
