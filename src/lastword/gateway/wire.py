@@ -9,10 +9,13 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import ipaddress
 import socket
 import struct
 import sys
 from typing import Any, NamedTuple, TypeAlias
+
+from lastword.core.protocol import acp
 
 VERSION = 3
 OLDEST = 3
@@ -64,6 +67,16 @@ REFUSED = "refused"
 PAGE = "page"
 """Facts of an answer to these: the session is not here; the cursor is not in its log; the part."""
 
+NOT_JSON: dict[str, Any] = {
+    "code": acp.PARSE_ERROR,
+    "message": "This is not a JSON-RPC message.",
+}
+BATCH: dict[str, Any] = {
+    "code": acp.INVALID_REQUEST,
+    "message": "Batches are not supported. Send one message.",
+}
+"""The errors of what is not one message."""
+
 _SPACES = bytes.maketrans(b"\r\n", b"  ")
 
 
@@ -100,6 +113,16 @@ async def close_server(server: asyncio.Server) -> None:
     for _ in range(2):
         await asyncio.sleep(0)
     server.close()
+
+
+def is_loopback(name: str) -> bool:
+    """Return whether this is a name or an address of this machine."""
+    if name == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(name).is_loopback
+    except ValueError:
+        return False
 
 
 _SOL_LOCAL, _LOCAL_PEERCRED, _XUCRED_BYTES = 0, 1, 76

@@ -40,11 +40,11 @@ from lastword.cli.words import refuse
 from lastword.core.failure.phrases import counted, plain_moment
 from lastword.errors import LastwordError, StoreError, missing_extra
 from lastword.gateway.front.control import STATUS, STOP, ask
-from lastword.gateway.front.doorkeeper import is_loopback
 from lastword.gateway.front.folders import folder_of, noted_fleet_key, run_folder_of, served_ports
 from lastword.gateway.front.tokens import LINK_SECONDS, TOKEN_SECONDS, Grant, Keeper, Links, address
 from lastword.gateway.run_folder import pid_of
 from lastword.gateway.viewing.reader import Role
+from lastword.gateway.wire import is_loopback
 from lastword.platform.identity import local_time
 from lastword.record.paths import state_folder
 

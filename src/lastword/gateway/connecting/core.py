@@ -123,7 +123,7 @@ class Connector:
             return []
         frame = jsonrpc.decode(line)
         if not isinstance(frame, jsonrpc.Frame):
-            error = failures.BATCH if line.lstrip()[:1] == b"[" else failures.NOT_JSON
+            error = wire.BATCH if line.lstrip()[:1] == b"[" else wire.NOT_JSON
             return [ToEditor(jsonrpc.error(jsonrpc.NULL_ID, error))]
         message = frame.message
         method, request_id, session_id = message.method, message.request_id, message.session_id

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import ipaddress
 import os
 import socket
 from dataclasses import replace
@@ -29,6 +28,7 @@ from websockets.exceptions import (
 from lastword._version import __version__
 from lastword.client import reconnect
 from lastword.gateway.connecting import ssh
+from lastword.gateway.wire import is_loopback
 from lastword.platform.files import decoded
 
 if TYPE_CHECKING:
@@ -322,13 +322,3 @@ def ended(error: ConnectionClosed) -> reconnect.Closed:
     if error.rcvd is None:
         return reconnect.Closed(1006)
     return reconnect.Closed(error.rcvd.code, error.rcvd.reason)
-
-
-def is_loopback(host: str) -> bool:
-    """Return whether a host is this machine."""
-    if host == "localhost":
-        return True
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False

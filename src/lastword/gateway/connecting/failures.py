@@ -137,14 +137,6 @@ INITIALIZE_FIRST: dict[str, Any] = {
     "code": acp.INVALID_REQUEST,
     "message": "Send initialize first.",
 }
-NOT_JSON: dict[str, Any] = {
-    "code": acp.PARSE_ERROR,
-    "message": "This is not a JSON-RPC message.",
-}
-BATCH: dict[str, Any] = {
-    "code": acp.INVALID_REQUEST,
-    "message": "Batches are not supported. Send one message.",
-}
 
 
 MAX_TURNS = 256

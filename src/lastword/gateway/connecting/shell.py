@@ -29,7 +29,7 @@ from lastword.client.link_words import word_of_close
 from lastword.client.reconnect import LinkPhase, Signal
 from lastword.client.reconnect_model import progress_line
 from lastword.gateway.connecting import dial, failures
-from lastword.gateway.connecting.dial import AddressError, is_loopback
+from lastword.gateway.connecting.dial import AddressError
 from lastword.gateway.connecting.positions import (
     ConnectEffect,
     Dial,
@@ -41,6 +41,7 @@ from lastword.gateway.connecting.positions import (
     ToEditor,
     ToGateway,
 )
+from lastword.gateway.wire import is_loopback
 from lastword.outbox.post import PostError, post
 from lastword.platform.pipes import is_polled
 

@@ -27,7 +27,6 @@ from lastword.gateway.front.doorkeeper import (
     Refusal,
     Requester,
     for_session,
-    is_loopback,
     peer_of,
     too_many,
 )
@@ -38,6 +37,7 @@ from lastword.gateway.front.push_api import PushApi
 from lastword.gateway.front.tokens import Slots, socket_shares
 from lastword.gateway.front.web_page import PageSettings, refused
 from lastword.gateway.viewing.reader import Role
+from lastword.gateway.wire import is_loopback
 from lastword.record.paths import store_path
 from lastword.web.files import GUARDED, SAFE, answer_files
 

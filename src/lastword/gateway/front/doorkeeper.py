@@ -8,7 +8,6 @@ that its owner visits can send wrong ones from there.
 
 from __future__ import annotations
 
-import ipaddress
 import time
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
@@ -17,6 +16,7 @@ import msgspec
 
 from lastword.gateway.front.tokens import FAILURES, Grant, TokenError, TokenExpiredError
 from lastword.gateway.viewing.access import LastMinute, Rate, RateLimiter
+from lastword.gateway.wire import is_loopback
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -300,13 +300,3 @@ def for_session(grant: Grant, session_id: str) -> None:
 def peer_of(connection: HTTPConnection) -> str:
     """Return the address that a request comes from; empty if unknown."""
     return connection.client.host if connection.client else ""
-
-
-def is_loopback(name: str) -> bool:
-    """Return whether this is a name or an address of this machine."""
-    if name == "localhost":
-        return True
-    try:
-        return ipaddress.ip_address(name).is_loopback
-    except ValueError:
-        return False

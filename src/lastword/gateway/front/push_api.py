@@ -19,8 +19,8 @@ from lastword.errors import LastwordError, StoreError
 from lastword.gateway.api import requests
 from lastword.gateway.api.requests import JSON_TYPE, MAX_BODY_BYTES, ProblemError
 from lastword.gateway.api.shapes import VERSION, PushRequest, PushRow, PushView
-from lastword.gateway.front.doorkeeper import is_loopback
 from lastword.gateway.viewing.reader import Role
+from lastword.gateway.wire import is_loopback
 from lastword.notify.web_push import PushSubscription, Subscriptions, decoded, id_of, is_available
 from lastword.outbox.post import HTTPS_PORT, NotOutsideError, outside_addresses
 

@@ -56,14 +56,6 @@ def number_of(request_id: bytes | None) -> int:
     return int(match[0]) if match else 0
 
 
-NOT_JSON: dict[str, Any] = {
-    "code": acp.PARSE_ERROR,
-    "message": "This is not a JSON-RPC message.",
-}
-BATCH: dict[str, Any] = {
-    "code": acp.INVALID_REQUEST,
-    "message": "Batches are not supported. Send one message.",
-}
 AMBIGUOUS = "This message can be read in two ways: {}."
 
 _ENVELOPE = frozenset({"jsonrpc", "id", "method", "params", "result", "error"})
@@ -114,7 +106,7 @@ def read(text: bytes) -> jsonrpc.Frame:
         wrong = {"code": acp.INVALID_REQUEST, "message": AMBIGUOUS.format(error)}
         raise FrameError(wrong, frame.message.request_id or jsonrpc.NULL_ID) from None
     except ValueError:  # as of a number of thousands of digits
-        raise FrameError(NOT_JSON) from None
+        raise FrameError(wire.NOT_JSON) from None
     return frame if line is frame.line else jsonrpc.Frame(line, frame.message, frame.shallow)
 
 
@@ -126,7 +118,7 @@ def read_checked(line: bytes) -> jsonrpc.Frame:
     """
     frame = jsonrpc.decode(line)
     if not isinstance(frame, jsonrpc.Frame):
-        raise FrameError(BATCH if line.lstrip()[:1] == b"[" else NOT_JSON)
+        raise FrameError(wire.BATCH if line.lstrip()[:1] == b"[" else wire.NOT_JSON)
     return frame
 
 
