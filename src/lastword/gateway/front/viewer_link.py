@@ -525,26 +525,25 @@ class ViewerLink(ABC):
     def _note(self, upstream: Upstream, line: bytes) -> None:
         """Note which requests a line answers, and which session it opens, closes or asks in."""
         self.quality.holder_sent(line)
-        if upstream.unanswered and b'"method"' not in line[:64]:
-            frame = jsonrpc.decode(line)
-            if isinstance(frame, jsonrpc.Frame) and frame.message.method is None:
-                upstream.unanswered.discard(frame.message.request_id or b"")
-        if self._unanswered:
-            frame = jsonrpc.decode(line)
-            if isinstance(frame, jsonrpc.Frame) and frame.message.method is None:
-                request_id = frame.message.request_id or b""
-                request = self._unanswered.get(request_id)
-                if request is not None and request.upstream is upstream:
-                    del self._unanswered[request_id]
-                    if request.closes and frame.message.error is UNSET:
-                        self._leave_session(request.closes, upstream)
-                    session_id = object_of(jsonrpc.loads(frame.message.result)).get("sessionId")
-                    if request.opens and isinstance(session_id, str):
-                        self._by_session[session_id] = upstream
-        if b'"id":"lastword:' in line:
-            frame = jsonrpc.decode(line)
-            if isinstance(frame, jsonrpc.Frame) and frame.message.method is not None:
-                self._by_question[read_question_id(frame.message.request_id)[0]] = upstream
+        is_question = b'"id":"lastword:' in line
+        is_answer = upstream.unanswered and b'"method"' not in line[:64]
+        frame = jsonrpc.decode(line) if is_question or is_answer or self._unanswered else None
+        if not isinstance(frame, jsonrpc.Frame):
+            return
+        message, request_id = frame.message, frame.message.request_id or b""
+        if message.method is not None:
+            if is_question:
+                self._by_question[read_question_id(request_id)[0]] = upstream
+            return
+        upstream.unanswered.discard(request_id)
+        request = self._unanswered.get(request_id)
+        if request is not None and request.upstream is upstream:
+            del self._unanswered[request_id]
+            if request.closes and message.error is UNSET:
+                self._leave_session(request.closes, upstream)
+            session_id = object_of(jsonrpc.loads(message.result)).get("sessionId")
+            if request.opens and isinstance(session_id, str):
+                self._by_session[session_id] = upstream
 
 
 def _error_of(error: StartError | OSError) -> dict[str, Any]:
