@@ -84,7 +84,7 @@ async def test_the_rules_for_every_store_hold(cluster: Cluster) -> None:
             store, session = Streams(broker, KEY.derived(REPLICAS)), f"rules-{secrets.token_hex(4)}"
             # This server may not know yet who leads a stream that was just made.
             await claim(store, session, EMPTY, "a")
-            await store.forget(session)
+            await store.forget(name_of(session))
             await rule(store, session)
 
         await asyncio.gather(*map(keep, RULES))
@@ -103,7 +103,7 @@ async def test_an_entry_larger_than_any_message_is_one_entry(
             end = await store.publish(session, ReplicaBatch("e1", first, [entry]), end)
         assert [entry for _, entry in await entries_of(store, session, 0)] == [out(), large, out()]
         assert [entry for _, entry in await entries_of(store, session, 1)] == [large, out()]
-        await store.forget(session)
+        await store.forget(name_of(session))
 
 
 async def read_of(store: Streams, session: str, count: int) -> list[LogEntry]:

@@ -26,6 +26,7 @@ from lastword.gateway.fleet.replica import (
 )
 from lastword.gateway.fleet.replicator import Replicator
 from lastword.gateway.fleet.streams import Streams
+from lastword.gateway.wire import name_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -168,8 +169,9 @@ class MemoryReplicaStore(Streams):
     async def trim(self, session_id: str, before: int) -> None:
         self.replicas.trim(session_id, before)
 
-    async def forget(self, session_id: str) -> None:
-        self.replicas.forget(session_id)
+    async def forget(self, name: str) -> None:
+        for session_id in [each for each in self.replicas.streams if name_of(each) == name]:
+            self.replicas.forget(session_id)
 
     async def wait(self, session_id: str, after: int, seconds: float) -> bool:
         stream = self.replicas.of(session_id)

@@ -18,6 +18,7 @@ from lastword.gateway.fleet.replica import (
     ReplicaBatch,
 )
 from lastword.gateway.log.entries import Numbered
+from lastword.gateway.wire import name_of
 from tests.kit.gateway.entries_made import out
 from tests.kit.patience import FUSE_SECONDS
 
@@ -129,7 +130,7 @@ async def whole_buckets_are_dropped_and_the_end_stays(store: Streams, session: s
 async def a_forgotten_session_is_as_if_it_had_never_been(store: Streams, session: str) -> None:
     state = LogState("e1", 0, {}, [])
     await store.publish(session, batch(1, 1, state), await store.claim(session, EMPTY, "a"))
-    await store.forget(session)
+    await store.forget(name_of(session))
     assert await store.last(session) == EMPTY
     await has_state(store, session, None)
     assert await entries_of(store, session) == []

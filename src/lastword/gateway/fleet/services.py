@@ -115,7 +115,7 @@ async def forget_old(
             continue
         at = await replicas.changed_at(name)
         if at is None or at < before:
-            await replicas.forget_named(name)
+            await replicas.forget(name)
             await records.delete(name)
             gone += 1
     return gone

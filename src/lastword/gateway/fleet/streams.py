@@ -254,15 +254,7 @@ class Streams:
         if first:
             await self._purge(subjects, subjects.batches, first[0].sequence)
 
-    async def forget(self, session_id: str) -> None:
-        """Drop everything of a session.
-
-        Raises:
-            FleetError: There is no answer.
-        """
-        await self.forget_named(wire.name_of(session_id))
-
-    async def forget_named(self, name: str) -> None:
+    async def forget(self, name: str) -> None:
         """Drop everything of the session whose files have a name.
 
         Raises:

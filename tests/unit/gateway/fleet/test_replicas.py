@@ -25,6 +25,7 @@ from lastword.gateway.fleet.replicated_log import open_claimed, open_new
 from lastword.gateway.fleet.replicator import Replicator, claim
 from lastword.gateway.log import sqlite
 from lastword.gateway.log.session_log import session_log
+from lastword.gateway.wire import name_of
 from tests.kit.fleet.in_memory import Listening, MemoryReplicaStore
 from tests.kit.fleet.replica_rules import RULES, batch, entries_of
 from tests.kit.gateway.entries_made import ask, out, said, told
@@ -350,14 +351,14 @@ async def test_an_owner_whose_stream_was_emptied_publishes_its_log_again_from_th
     for _ in range(10):
         log.append([out()])
         await node.settle()
-    await store.forget(SESSION)
+    await store.forget(name_of(SESSION))
     log.append([out()])
     await node.settle()
     assert await replica_of(store) == [out()] * 11
     assert (log.head, (await store.last(SESSION)).term) == (11, 2)
     store.replicas.lose(SESSION, 1)
     log.close()
-    await store.forget(SESSION)
+    await store.forget(name_of(SESSION))
     after, aside = await node.take_over()
     assert (aside, after.head, len(await replica_of(store))) == ("", 11, 11)
 
@@ -442,7 +443,7 @@ async def test_a_restored_connection_checks_its_stream(
     log.append([out()])
     await node.settle()
     node.replicator.disconnected()
-    await store.forget(SESSION)
+    await store.forget(name_of(SESSION))
     node.replicator.connected()
     assert await store.wait(SESSION, 0, FUSE_SECONDS)
     log.close()
