@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ipaddress
 import re
+from copy import copy
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import urlsplit
 
@@ -93,16 +94,9 @@ class Setting(Option):
             value = "on" if value else "off"
         elif kind is not None:
             value = kind.show(value)
-        return Setting(
-            self.name,
-            self.kind,
-            self.about,
-            value,
-            group=self.group,
-            metavar=self.metavar,
-            note=self.note,
-            variable=self._variable,
-        )
+        made = copy(self)
+        made.default = False if self.kind == "flag" else value
+        return made
 
 
 SECRET_KINDS = frozenset({"url", "url-or-topic", "nats-urls"})
