@@ -76,6 +76,25 @@ else:
     """A flag that refuses a link."""
 
 
+def file_with(content: bytes) -> int:
+    """Return an open file without a name, in memory if possible: a disk may be full.
+
+    Raises:
+        OSError: It cannot be made.
+    """
+    if sys.platform == "linux":
+        made = os.fdopen(os.memfd_create("lastword"), "wb")
+    else:
+        # Not needed on Linux, where each recorder would load it.
+        import tempfile  # noqa: PLC0415
+
+        made = tempfile.TemporaryFile()  # noqa: SIM115 - closed below
+    with made:
+        made.write(content)
+        made.flush()
+        return os.dup(made.fileno())
+
+
 def is_own(status: stat_result) -> bool:
     """Return whether a file is this user's; on Windows its access list decides who opens it."""
     return sys.platform == "win32" or status.st_uid == os.geteuid()

@@ -8,13 +8,14 @@ import shutil
 import signal
 import socket
 import sys
+import tempfile
 import threading
 from typing import TYPE_CHECKING, Any
 from unittest import mock
 
 import pytest
 
-from lastword.gateway.front import process
+from lastword.platform.files import file_with
 from tests.kit.gateway.serving import is_running, until
 from tests.kit.gateway.viewing import (
     TYPED,
@@ -279,8 +280,8 @@ def test_questions_turns_and_unused_agents_are_after_a_reload_as_without_it(serv
 @pytest.mark.skipif(sys.platform != "linux", reason="Only Linux has files in memory.")
 def test_a_reload_needs_no_room_on_a_disk(monkeypatch: pytest.MonkeyPatch) -> None:
     full = OSError(errno.ENOSPC, "No space left on device")
-    monkeypatch.setattr(process.tempfile, "TemporaryFile", mock.Mock(side_effect=full))
-    with os.fdopen(process.file_with(b"what continues"), "rb") as file:
+    monkeypatch.setattr(tempfile, "TemporaryFile", mock.Mock(side_effect=full))
+    with os.fdopen(file_with(b"what continues"), "rb") as file:
         file.seek(0)
         assert file.read() == b"what continues"
 

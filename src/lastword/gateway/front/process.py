@@ -23,7 +23,6 @@ import os
 import signal
 import socket
 import sys
-import tempfile
 import time
 from collections.abc import Callable  # noqa: TC003 - msgspec reads annotations
 from functools import partial
@@ -62,6 +61,7 @@ from lastword.gateway.run_folder import (
 from lastword.gateway.settings.values import VARIABLE
 from lastword.gateway.viewing.reader import Role
 from lastword.notify.web_push import Subscriptions
+from lastword.platform.files import file_with
 from lastword.platform.pipes import close
 from lastword.platform.process import ensure_standard_streams, without_our_locale
 
@@ -578,18 +578,6 @@ def _listening(host: str, port: int) -> socket.socket:
         ) from error
     listening.listen(BACKLOG)
     return listening
-
-
-def file_with(content: bytes) -> int:
-    """Return an open file with this content, in memory if possible: a disk may be full."""
-    if sys.platform == "linux":
-        made = os.fdopen(os.memfd_create("lastword"), "wb")
-    else:
-        made = tempfile.TemporaryFile()  # noqa: SIM115 - closed below
-    with made:
-        made.write(content)
-        made.flush()
-        return os.dup(made.fileno())
 
 
 def _become_newer(listening: socket.socket, pid_file: int, left: HandedHolders) -> None:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from lastword.otel.enabled import is_requested, of_own
+from lastword.platform.files import file_with
 from lastword.platform.pipes import close
 from lastword.record.paths import Limits  # noqa: TC001 - a struct's type, at runtime
 from lastword.record.process import Board, RecorderProcess, live
@@ -54,7 +55,14 @@ def started(
     try:
         if target is None and not is_requested(os.environ):
             return ThreadedRecorder(partial(sinks_of, path, run, limits))
-        return SpawnedRecorder(path, run, limits, target, outbox)
+        settings = RecorderSettings(
+            path=path,
+            run=run,
+            limits=limits,
+            target=None if target is None else msgspec.to_builtins(target),
+            outbox=outbox,
+        )
+        return SpawnedRecorder(settings)
     except (OSError, RuntimeError):
         return None  # a session without a record is still a session
 
@@ -85,30 +93,15 @@ class SpawnedRecorder(RecorderProcess):
 
     __slots__ = ("_shared",)
 
-    def __init__(
-        self,
-        path: str | None,
-        run: Run,
-        limits: Limits,
-        target: ReportTarget | None = None,
-        outbox: str = "",
-    ) -> None:
+    def __init__(self, settings: RecorderSettings) -> None:
         """Start it.
 
         Raises:
             OSError: no process or no pipe can be made.
         """
-        settings = RecorderSettings(
-            path=path,
-            run=run,
-            limits=limits,
-            target=None if target is None else msgspec.to_builtins(target),
-            outbox=outbox,
-        )
-        self._shared = _anonymous_file()
-        os.pwrite(self._shared, msgspec.json.encode(settings), mmap.PAGESIZE)
-        board = None if target is None else Board(self._shared)
-        super().__init__(path, run, limits, board=board)
+        self._shared = file_with(bytes(mmap.PAGESIZE) + msgspec.json.encode(settings))
+        board = None if settings.target is None else Board(self._shared)
+        super().__init__(settings.path, settings.run, settings.limits, board=board)
 
     def _begin(self, read_end: int) -> int:
         # By `posix_spawn` some 1 ms: the loop of a holder waits for it, once.
@@ -128,24 +121,6 @@ class SpawnedRecorder(RecorderProcess):
         """Let it finish, without waiting for a disk that hangs."""
         super().close()
         close(self._shared)
-
-
-def _anonymous_file() -> int:
-    """Return a file of one page that has no name, above the standard streams.
-
-    Raises:
-        OSError: It cannot be made.
-    """
-    if hasattr(os, "memfd_create"):
-        number = os.memfd_create("recorder")
-    else:
-        # Not needed on Linux, where each recorder would load it.
-        import tempfile  # noqa: PLC0415
-
-        with tempfile.TemporaryFile() as file:
-            number = os.dup(file.fileno())
-    os.ftruncate(number, mmap.PAGESIZE)
-    return number
 
 
 def _reports(outbox: str, target: dict[str, Any], run: Run) -> ReportSink:
