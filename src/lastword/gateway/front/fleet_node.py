@@ -54,10 +54,8 @@ from lastword.platform.files import write_whole
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from lastword.gateway.api.shapes import SessionView
     from lastword.gateway.fleet.node_link import Serve
     from lastword.gateway.fleet.records import OwnerRecord, SessionRecord
-    from lastword.gateway.fleet.streams import Streams
     from lastword.gateway.holder.process import Holder
     from lastword.gateway.settings.values import FleetSettings, GatewaySettings
 
@@ -95,12 +93,12 @@ class FleetNode:
 
     Attributes:
         settings: the fleet's settings, with what holders need of this front.
+        services: the connection to the fleet, with what is behind it.
         keeper: makes and reads the tokens of the fleet.
         node_links: the links to other nodes.
         links: the links to the page.
         openings: the nodes that have requests for new sessions.
         push: browsers' subscriptions to notifications.
-        replicas: the copies of sessions' logs.
         owners: the owners that live, by their sessions' file names.
     """
 
@@ -127,18 +125,17 @@ class FleetNode:
         self._workspace = workspace_of(fleet.workspace, settings.holder.root)
         self._limit = settings.sessions
         self._root = settings.holder.root
-        self._services = FleetServices(self.settings, key, f"lastword {self.name}")
-        self._broker, self._records = self._services.broker, self._services.records
+        self.services: FleetServices = FleetServices(self.settings, key, f"lastword {self.name}")
+        self._broker, self._records = self.services.broker, self.services.records
         self.node_links: NodeLinks = NodeLinks(self._broker, key.derived(LINKS), self.name)
-        self._node_records = self._services.nodes
+        self._node_records = self.services.nodes
         folder = push_folder_of(settings.holder.state_folder, in_fleet=True)
-        self.push: FleetPush = FleetPush(folder, key.derived("push"), self._services)
-        self.replicas: Streams = self._services.replicas
-        self.links: FleetLinks = FleetLinks(folder, self.keeper, self.name, self._services)
-        self.openings: FleetOpenings = FleetOpenings(self._services)
+        self.push: FleetPush = FleetPush(folder, key.derived("push"), self.services)
+        self.links: FleetLinks = FleetLinks(folder, self.keeper, self.name, self.services)
+        self.openings: FleetOpenings = FleetOpenings(self.services)
         self._nodes = Mirror(self._node_records)
-        self._sessions = Mirror(self._services.sessions)
-        self._sessions.listen(self._services.note_session)
+        self._sessions = Mirror(self.services.sessions)
+        self._sessions.listen(self.services.note_session)
         self._sessions.listen(self._note_owner)
         self._nodes.listen(self._note_node)
         self._instances = {self.name: self._earlier}
@@ -171,7 +168,7 @@ class FleetNode:
 
     def ownership(self, holder: Holder) -> Ownership:
         """Return the ownership of a holder's sessions."""
-        ownership = Ownership(self._services, holder)
+        ownership = Ownership(self.services, holder)
         self._ownerships.add(ownership)
         return ownership
 
@@ -232,7 +229,7 @@ class FleetNode:
         mirrors = (self._nodes, self._sessions)
         if not self._follows:  # unless an earlier attempt got as far as this
             self._follows = True
-            runs = (self._nodes.run, self._sessions.run, self._services.owned.run)
+            runs = (self._nodes.run, self._sessions.run, self.services.owned.run)
             self._tasks += [asyncio.create_task(run()) for run in runs]
         try:
             async with asyncio.timeout(START_SECONDS):
@@ -450,29 +447,20 @@ class FleetNode:
         """Return the sessions, by file name."""
         return self._sessions.records
 
-    @property
-    def shown(self) -> Mapping[str, Mapping[str, int]]:
-        """Return how far sessions' logs were shown to go, as `FleetServices.shown` has it."""
-        return self._services.shown
-
-    def note_shown(self, name: str, view: SessionView) -> None:
-        """Note how far a session's log is shown to go."""
-        self._services.note_shown(name, view)
-
     async def session(self, session_id: str) -> SessionRecord | None:
         """Return a session; ask a server for one that is not known here yet."""
         name = wire.name_of(session_id)
         record = self.sessions.get(name)
         if record is None:
             with contextlib.suppress(FleetError):
-                stored = await self._services.sessions.read(name)
+                stored = await self.services.sessions.read(name)
                 record = stored.record if stored is not None else None
         return record
 
     async def owner(self, session_id: str) -> OwnerRecord | None:
         """Return a session's owner, as the servers have it now."""
         with contextlib.suppress(FleetError):
-            stored = await self._services.sessions.read(wire.name_of(session_id))
+            stored = await self.services.sessions.read(wire.name_of(session_id))
             return living_owner(stored.record if stored is not None else None, self._instances)
         return None
 
@@ -491,8 +479,8 @@ class FleetNode:
             }
             await self.push.forget_ended()
             with contextlib.suppress(FleetError):
-                records = self._services.sessions
-                await forget_old(self.replicas, records, sessions, self.owners, before)
+                replicas, records = self.services.replicas, self.services.sessions
+                await forget_old(replicas, records, sessions, self.owners, before)
             await asyncio.sleep(FORGET_EVERY_SECONDS)
 
     def gauges(self) -> dict[str, float]:

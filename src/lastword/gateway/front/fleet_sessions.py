@@ -109,7 +109,7 @@ class FleetSource(SessionSource):
         if record is None or record.node == self._node.name:
             return await super()._stored_page(session_id, query, wait_seconds)
         try:
-            page = await replica_page(self._node.replicas, session_id, query, wait_seconds)
+            page = await replica_page(self._node.services.replicas, session_id, query, wait_seconds)
         except FleetError as error:
             raise StoreError("the fleet's servers do not answer") from error
         if page is None:
@@ -128,7 +128,7 @@ class FleetSource(SessionSource):
         key = (record.session, record.term)
         view = self._lost.get(key)
         if view is None:
-            replicas, session_id = self._node.replicas, record.session
+            replicas, session_id = self._node.services.replicas, record.session
             try:
                 end = await replicas.last(session_id)
                 state = await replicas.state(session_id)
@@ -145,7 +145,7 @@ class FleetSource(SessionSource):
                 view = await replica_view(replicas, end, details)
             except (FleetError, StoreError):
                 return None
-            self._node.note_shown(wire.name_of(session_id), view)
+            self._node.services.note_shown(wire.name_of(session_id), view)
             view = msgspec.structs.replace(view, node=record.node)
         self._lost[key] = view
         while len(self._lost) > MAX_LOST:
@@ -321,7 +321,7 @@ class Takeovers:
     async def _client_of(self, session_id: str) -> dict[str, Any]:
         """Return the client that a session was opened for; empty if it is unknown."""
         with contextlib.suppress(FleetError):
-            state = await self._node.replicas.state(session_id)
+            state = await self._node.services.replicas.state(session_id)
             if state is not None:
                 return object_of(jsonrpc.loads(state.facts.get("client", "").encode()))
         return {}
@@ -335,9 +335,9 @@ class Takeovers:
             FleetError: The log cannot be read now.
             LogUnavailableError: The same.
         """
-        replicas, session_id = self._node.replicas, last.view.id
+        replicas, session_id = self._node.services.replicas, last.view.id
         end = await replicas.last(session_id)
-        shown = self._node.shown.get(wire.name_of(session_id), {})
+        shown = self._node.services.shown.get(wire.name_of(session_id), {})
         heads = [shown.get(end.epoch, 0)] if end.epoch else shown.values()
         if end.last < max(heads, default=0):
             return True  # the next owner informs its viewers

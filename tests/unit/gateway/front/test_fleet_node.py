@@ -48,6 +48,7 @@ class TwoNodes:
     note_shown = FleetServices.note_shown
 
     def __init__(self) -> None:
+        self.services = self
         self.shown: dict[str, dict[str, int]] = {}
         self.owned = OwnedRecords(MemoryBucket(), "of two")
         self.replicas = MemoryReplicaStore()
