@@ -15,7 +15,9 @@ import struct
 import sys
 from typing import Any, NamedTuple, TypeAlias
 
-from lastword.core.protocol import acp
+from msgspec import UNSET, UnsetType
+
+from lastword.core.protocol import acp, jsonrpc
 
 VERSION = 3
 OLDEST = 3
@@ -83,6 +85,13 @@ _SPACES = bytes.maketrans(b"\r\n", b"  ")
 def one_line(frame: bytes) -> bytes:
     """Return a JSON text without line ends; they stand only between its tokens."""
     return frame.translate(_SPACES) if b"\n" in frame or b"\r" in frame else frame
+
+
+def cancel_of(frame: jsonrpc.Frame) -> bytes | None:
+    """Return the id (JSON text) of the request that a `$/cancel_request` names."""
+    params = frame.message.params
+    raw = params.request_id if isinstance(params, jsonrpc.Params) else UNSET
+    return None if isinstance(raw, UnsetType) else jsonrpc.same_id(bytes(raw))
 
 
 class Control(NamedTuple):

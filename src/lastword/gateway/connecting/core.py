@@ -132,7 +132,7 @@ class Connector:
         if request_id is None:
             line, about = frame.line, 0
             if method == acp.CANCEL_REQUEST:
-                cancelled = self._items.request(positions.cancel_of(frame) or b"")
+                cancelled = self._items.request(wire.cancel_of(frame) or b"")
                 if cancelled is None:
                     return []
                 about = cancelled.number
@@ -548,7 +548,7 @@ class Connector:
                 return []
             position.move(ours)
         if message.method == acp.CANCEL_REQUEST:
-            return self._questions.withdrawn(line, positions.cancel_of(frame) or b"")
+            return self._questions.withdrawn(line, wire.cancel_of(frame) or b"")
         if message.request_id is not None:
             return self._questions.receive(frame, line, message.request_id)
         if position is not None:

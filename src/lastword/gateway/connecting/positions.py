@@ -297,13 +297,6 @@ def stripped(line: bytes, member: str) -> tuple[bytes, dict[str, Any]]:
     return msgspec.json.encode(members), object_of(jsonrpc.loads(ours))
 
 
-def cancel_of(frame: Frame) -> bytes | None:
-    """Return the id (JSON text) of the request that a `$/cancel_request` names."""
-    params = frame.message.params
-    raw = params.request_id if isinstance(params, jsonrpc.Params) else msgspec.UNSET
-    return None if isinstance(raw, msgspec.UnsetType) else jsonrpc.same_id(bytes(raw))
-
-
 def count_of(value: object) -> int:
     """Return a value that is a whole number, and 0 for anything else."""
     return value if isinstance(value, int) and not isinstance(value, bool) else 0

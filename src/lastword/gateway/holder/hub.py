@@ -344,11 +344,7 @@ class Hub:
             return []
         line, number = frame.line, 0
         if method == acp.CANCEL_REQUEST:
-            params = frame.message.params
-            raw = params.request_id if isinstance(params, jsonrpc.Params) else msgspec.UNSET
-            if isinstance(raw, msgspec.UnsetType):
-                return []
-            number = self._by_key.get((viewer.id, jsonrpc.same_id(bytes(raw))), 0)
+            number = self._by_key.get((viewer.id, wire.cancel_of(frame) or b""), 0)
             if not number:
                 return []
             line = jsonrpc.notification(method, {"requestId": number})
@@ -453,11 +449,7 @@ class Hub:
             self._ended.popitem(last=False)
 
     def _withdrawn(self, frame: Frame, now_ms: int) -> LogEntry | None:
-        params = frame.message.params
-        raw = params.request_id if isinstance(params, jsonrpc.Params) else msgspec.UNSET
-        if isinstance(raw, msgspec.UnsetType):
-            return None
-        agent_id = jsonrpc.same_id(bytes(raw))
+        agent_id = wire.cancel_of(frame)
         for number, question in self._questions.items():
             if question.agent_id == agent_id:
                 del self._questions[number]

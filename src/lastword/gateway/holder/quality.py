@@ -1,8 +1,4 @@
-"""The holder's counts: commits, reads of its logs, and events of its sessions.
-
-Owns the counts of one holder, and the file in which it leaves them when it ends, since there may
-be no front to report to.
-"""
+"""The holders' counts: commits, reads of their logs, and events of their sessions."""
 
 from __future__ import annotations
 
@@ -45,9 +41,8 @@ class MeasuredSession(Protocol):
 class HolderQuality:
     """The counts of all holders."""
 
-    def __init__(self, counts: Counts | None = None) -> None:
-        """Continue from `counts`, if any."""
-        self.counts: Counts = counts or Counts()
+    def __init__(self) -> None:
+        self.counts: Counts = Counts()
 
     def committed(self, commit: Committed) -> None:
         """Count the entries of one commit."""
