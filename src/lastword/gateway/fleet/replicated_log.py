@@ -159,10 +159,10 @@ class ReplicatedLog:
             return [each for each in entries if each.seq <= self.head]
         return entries
 
-    def trim(self, *, limit_bytes: int, before_ms: int = 0) -> int:
+    def trim(self, *, limit_bytes: int) -> int:
         """Drop the oldest replicated entries, here and in the replica."""
         limit_bytes += self._waiting_bytes
-        gone = self._local.trim(limit_bytes=limit_bytes, before_ms=before_ms)
+        gone = self._local.trim(limit_bytes=limit_bytes)
         if gone:
             self._publisher.trimmed(self.first)
         return gone

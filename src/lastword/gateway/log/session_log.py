@@ -132,10 +132,10 @@ class LastingLog:
                     return entries
         return self._memory.read(after, **bounds) if self._memory is not None else []
 
-    def trim(self, *, limit_bytes: int, before_ms: int = 0) -> int:
+    def trim(self, *, limit_bytes: int) -> int:
         if self._memory is None:
             try:
-                return self._disk.trim(limit_bytes=limit_bytes, before_ms=before_ms)
+                return self._disk.trim(limit_bytes=limit_bytes)
             except LogUnavailableError:
                 return 0  # a full disk cannot even delete; `append` will then use memory
         gone = 0
@@ -143,7 +143,7 @@ class LastingLog:
         if on_disk and on_disk + self._memory.size_bytes > limit_bytes:
             gone = self._disk.head - self._disk.first + 1
             self._has_left_disk = True
-        return gone + self._memory.trim(limit_bytes=limit_bytes, before_ms=before_ms)
+        return gone + self._memory.trim(limit_bytes=limit_bytes)
 
     @property
     def pins(self) -> Pins:

@@ -296,7 +296,7 @@ class SqliteLog:
         except sqlite3.Error as error:
             raise LogUnavailableError(str(error)) from error
 
-    def trim(self, *, limit_bytes: int, before_ms: int = 0) -> int:
+    def trim(self, *, limit_bytes: int) -> int:
         """Drop the oldest entries in whole batches; the newest batch stays.
 
         Raises:
@@ -304,13 +304,10 @@ class SqliteLog:
         """
         first, gone_bytes = self.first, 0
         try:
-            rows = self._db.execute(
-                "SELECT first, last, until_ms, bytes FROM batches ORDER BY first"
-            )
+            rows = self._db.execute("SELECT last, bytes FROM batches ORDER BY first")
             with contextlib.closing(rows):
-                for _, last, until_ms, size in rows:
-                    over = self.size_bytes - gone_bytes > limit_bytes or until_ms < before_ms
-                    if last >= self.head or not over:
+                for last, size in rows:
+                    if last >= self.head or self.size_bytes - gone_bytes <= limit_bytes:
                         break
                     gone_bytes += size
                     first = last + 1

@@ -114,8 +114,8 @@ class Log(ReadableLog, Protocol):
         """
         ...
 
-    def trim(self, *, limit_bytes: int, before_ms: int = 0) -> int:
-        """Drop the oldest entries, beyond a size or an age; return how many."""
+    def trim(self, *, limit_bytes: int) -> int:
+        """Drop the oldest entries beyond a size; return how many."""
         ...
 
     def remember(self, name: str, value: str) -> None:
@@ -195,12 +195,10 @@ class MemoryLog:
             entries.append(Numbered(seq, entry))
         return entries
 
-    def trim(self, *, limit_bytes: int, before_ms: int = 0) -> int:
+    def trim(self, *, limit_bytes: int) -> int:
         """Drop the oldest entries; the newest stays."""
         gone = 0
-        while len(self._entries) > 1 and (
-            self.size_bytes > limit_bytes or self._entries[0].at_ms < before_ms
-        ):
+        while len(self._entries) > 1 and self.size_bytes > limit_bytes:
             self.size_bytes -= self._entries.popleft().size
             self.first += 1
             gone += 1
