@@ -382,15 +382,7 @@ class Renderer:
             is_news = attachment.viewer.replay and attachment.from_cursor
             if about.method != acp.PROMPT or not is_news or about.number in attachment.answered:
                 return []
-            result = object_of(jsonrpc.loads(_member(entry.frame, "result")))
-            away = {
-                "viewer": about.viewer,
-                "request": Raw(about.request),
-                "stopReason": result.get("stopReason"),
-                "error": about.failure,
-            }
-            given = {key: value for key, value in away.items() if value is not None}
-            return [jsonrpc.notification(ENDED, {"sessionId": self._session_id} | given)]
+            return [self._ended(entry, request=Raw(about.request))]
         if about.method != acp.PROMPT:
             return []
         frames: list[bytes] = []
@@ -404,13 +396,17 @@ class Renderer:
                 update = {"sessionUpdate": "session_info_update", "_meta": meta}
                 frames = [ladder.session_update(self._session_id, update)]
         if attachment.viewer.replay:
-            outcome = {"viewer": about.viewer, "error": about.failure}
-            result = object_of(jsonrpc.loads(_member(entry.frame, "result")))
-            stop_reason = result.get("stopReason")
-            params = {"sessionId": self._session_id, "stopReason": stop_reason} | outcome
-            given = {key: value for key, value in params.items() if value is not None}
-            frames.append(jsonrpc.notification(ENDED, given))
+            frames.append(self._ended(entry))
         return frames
+
+    def _ended(self, entry: LogEntry, **more: Any) -> bytes:
+        """Return the frame that says how a turn ended, for a viewer that does not wait for it."""
+        frame = jsonrpc.decode(entry.frame)
+        result = jsonrpc.loads(frame.message.result) if isinstance(frame, jsonrpc.Frame) else None
+        facts = {"sessionId": self._session_id, "viewer": entry.about.viewer} | more
+        facts |= {"stopReason": object_of(result).get("stopReason"), "error": entry.about.failure}
+        given = {key: value for key, value in facts.items() if value is not None}
+        return jsonrpc.notification(ENDED, given)
 
     def _own_end(self, entry: LogEntry, attachment: Attachment) -> list[bytes]:
         about = entry.about
@@ -532,11 +528,6 @@ _RENDERED = {
     LogKind.END: Renderer._end,  # noqa: SLF001
     LogKind.LIFE: Renderer._life,  # noqa: SLF001
 }
-
-
-def _member(line: bytes, name: str) -> Any:
-    frame = jsonrpc.decode(line)
-    return getattr(frame.message, name) if isinstance(frame, jsonrpc.Frame) else msgspec.UNSET
 
 
 WAITS = WORDS[Kind.WAITS]
