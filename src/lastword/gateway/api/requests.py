@@ -14,7 +14,6 @@ serve its agent and viewers between two steps: it has one event loop for all.
 from __future__ import annotations
 
 import re
-from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -38,6 +37,7 @@ from lastword.gateway.log.entries import Cursor
 from lastword.gateway.viewing.reader import start
 
 if TYPE_CHECKING:
+    from collections import Counter
     from collections.abc import Mapping
 
     from starlette.requests import Request
@@ -327,20 +327,10 @@ MAX_WORDS = 256
 """The most words with their own count; others are counted together."""
 
 
-class ReportCounts:
-    """The number of reports, by word."""
-
-    def __init__(self) -> None:
-        self._by_word: Counter[str] = Counter()
-
-    def note(self, event: ClientEvent) -> None:
-        """Count one."""
-        known = event.word in self._by_word or len(self._by_word) < MAX_WORDS
-        self._by_word[event.word if known else "other"] += 1
-
-    def by_word(self) -> dict[str, int]:
-        """Return the count of each word."""
-        return dict(self._by_word)
+def count_report(counts: Counter[str], event: ClientEvent) -> None:
+    """Count a report by its word."""
+    known = event.word in counts or len(counts) < MAX_WORDS
+    counts[event.word if known else "other"] += 1
 
 
 def read_report(body: bytes) -> ClientEvent:

@@ -34,7 +34,7 @@ from lastword.gateway.api.requests import (
     MAX_BODY_BYTES,
     REPORTS,
     ProblemError,
-    ReportCounts,
+    count_report,
     facts_of,
     failure_of,
     read_report,
@@ -97,7 +97,7 @@ class EventsApi:
         self._measured = measured
         self._record = record
         self._pace = LastMinute(REPORTS, time.monotonic)
-        self._reports = ReportCounts()
+        self._reports: Counter[str] = Counter()
         self._since_ms = now_ms()
         self._streams: set[asyncio.Event] = set()
         """Set to end an open stream; one event for each."""
@@ -218,7 +218,7 @@ class EventsApi:
                     closed=closed_of(measured),
                     round_trips=round_trips_of(measured),
                     attaches=attaches_of(measured),
-                    client_errors=self._reports.by_word(),
+                    client_errors=dict(self._reports),
                 ),
             )
         )
@@ -237,7 +237,7 @@ class EventsApi:
         event = read_report(await requests.body_of(request, MAX_BODY_BYTES))
         if event.session_id is not UNSET and grant.session not in {"", event.session_id}:
             raise requests.unknown_session()
-        self._reports.note(event)
+        count_report(self._reports, event)
         session_id = "" if event.session_id is UNSET else event.session_id
         seq = await self._source.note(session_id, facts_of(event)) if session_id else None
         if seq is None:  # no log has it

@@ -59,13 +59,13 @@ async def asset(request: Request) -> Response:
     headers = SAFE | {"cache-control": "no-cache", "etag": kept.tag, "vary": "accept-encoding"}
     if request.headers.get("if-none-match") == kept.tag:
         return Response(status_code=304, headers=headers)
-    return _packed(request, kept, 200, headers, TYPES[suffix])
+    return _packed(request, kept, headers, TYPES[suffix])
 
 
 def page(request: Request) -> Response:
     """`GET /`, for an admitted user."""
     headers = SAFE | {"cache-control": "no-store", "vary": "accept-encoding"}
-    return _packed(request, gateway_files()["index.html"], 200, headers, "text/html")
+    return _packed(request, gateway_files()["index.html"], headers, "text/html")
 
 
 async def log_in(request: Request, requester: Requester, doorkeeper: Doorkeeper) -> Response:
@@ -104,13 +104,11 @@ def refused(request: Request, refusal: Refusal) -> Response:
     return Response(body, refusal.status, headers, "text/html")
 
 
-def _packed(
-    request: Request, kept: PageFile, status: int, headers: Mapping[str, str], kind: str
-) -> Response:
+def _packed(request: Request, kept: PageFile, headers: Mapping[str, str], kind: str) -> Response:
     if "gzip" in request.headers.get("accept-encoding", ""):
         packed = dict(headers) | {"content-encoding": "gzip"}
-        return Response(kept.packed, status, packed, kind)
-    return Response(kept.body, status, headers, kind)
+        return Response(kept.packed, 200, packed, kind)
+    return Response(kept.body, 200, headers, kind)
 
 
 _HOW = """

@@ -46,14 +46,13 @@ class Setting(Option):
         name: str,
         kind: str,
         about: str,
-        default: int | str = "",
         *,
         group: str = "",
         metavar: str = "",
         note: str = "",
         variable: str = "",
     ) -> None:
-        super().__init__(name, kind, about, False if kind == "flag" else default, group=group)
+        super().__init__(name, kind, about, False if kind == "flag" else "", group=group)
         self.metavar: str = metavar or ("" if kind not in KINDS else KINDS[kind].metavar)
         self.note: str = note
         self._variable = variable
