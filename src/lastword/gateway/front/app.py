@@ -194,11 +194,8 @@ class Front:
                     return await handlers[method](request, grant)
                 self._doorkeeper.look_at_site(requester)
                 return await handlers[method](request)
-            except Refusal as refusal:
-                return _answer_of(refusal)
             except ProblemError as refused:
-                message = str(refused)
-                return problem(refused.status, refused.reason, message, refused.headers)
+                return _answer_of(refused)
 
         return answered
 
@@ -286,11 +283,8 @@ def _requester(connection: HTTPConnection) -> Requester:
     )
 
 
-def _answer_of(refusal: Refusal) -> Response:
-    headers = {"retry-after": str(refusal.retry_after)} if refusal.retry_after else {}
-    if refusal.status == 401:  # noqa: PLR2004
-        headers["www-authenticate"] = 'Bearer realm="lastword"'
-    return problem(refusal.status, refusal.reason, refusal.message, headers)
+def _answer_of(refused: ProblemError) -> Response:
+    return problem(refused.status, refused.reason, str(refused), refused.headers)
 
 
 async def _not_here(_: Request, error: HTTPException) -> Response:
@@ -317,7 +311,7 @@ async def _refuse(websocket: WebSocket, refusal: Refusal) -> None:
     if "origin" in websocket.headers:
         offered = websocket.scope.get("subprotocols", [])
         await websocket.accept(PROTOCOL if PROTOCOL in offered else None)
-        reason = {"reason": refusal.reason, "message": refusal.message}
+        reason = {"reason": refusal.reason, "message": str(refusal)}
         if refusal.retry_after:
             reason["retry"] = refusal.retry_after  # type: ignore[assignment]
         text = jsonrpc.dumps(reason).decode()

@@ -14,6 +14,7 @@ from urllib.parse import urlsplit
 
 import msgspec
 
+from lastword.gateway.api.requests import ProblemError
 from lastword.gateway.front.tokens import FAILURES, Grant, TokenError, TokenExpiredError
 from lastword.gateway.viewing.access import LastMinute, Rate, RateLimiter
 from lastword.gateway.wire import is_loopback
@@ -62,25 +63,22 @@ NEVER_SECONDS = 400 * 24 * 3600
 """The longest time for which a browser keeps a cookie; used for a token that does not expire."""
 
 
-class Refusal(Exception):  # noqa: N818 - what the doorkeeper does, not what went wrong with it
+class Refusal(ProblemError):  # noqa: N818 - what the doorkeeper does, not what went wrong with it
     """A request is not admitted.
 
     Attributes:
-        status: the HTTP status.
         code: the WebSocket close code, for requests with an origin.
-        reason: a low-cardinality word.
-        message: what is wrong and what to do, as a sentence.
         retry_after: seconds to wait; 0 if waiting does not help.
     """
 
     def __init__(
         self, status: int, code: int, reason: str, message: str, *, retry_after: int = 0
     ) -> None:
-        super().__init__(message)
-        self.status = status
+        headers = {"retry-after": str(retry_after)} if retry_after else {}
+        if status == 401:  # noqa: PLR2004
+            headers["www-authenticate"] = 'Bearer realm="lastword"'
+        super().__init__(status, reason, message, headers)
         self.code = code
-        self.reason = reason
-        self.message = message
         self.retry_after = retry_after
 
 

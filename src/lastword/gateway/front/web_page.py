@@ -93,7 +93,7 @@ async def log_in(request: Request, requester: Requester, doorkeeper: Doorkeeper)
 
 def refused(request: Request, refusal: Refusal) -> Response:
     """Return a refusal as a page of text."""
-    reason, how = refusal.message, ""
+    reason, how = str(refusal), ""
     if refusal.status == 401:  # noqa: PLR2004
         reason = f"{reason.partition('.')[0]}."  # the page itself says below what to do
         how = _HOW.format(address=html.escape(str(request.base_url)))
