@@ -105,7 +105,12 @@ class Front:
             Route("/page/{name}", web_page.asset, methods=["GET"]),
             WebSocketRoute("/{path:path}", self._nowhere),
         ]
-        handlers = {HTTPException: _not_here, ClientDisconnect: _left, Exception: _failed}
+        handlers = {
+            HTTPException: _not_here,
+            ProblemError: _refused,
+            ClientDisconnect: _left,
+            Exception: _failed,
+        }
         self.app: ASGIApp = guarded(
             Starlette(routes=routes, exception_handlers=handlers)  # type: ignore[arg-type]
         )
@@ -188,14 +193,10 @@ class Front:
         async def answered(request: Request) -> Response:
             method = "GET" if request.method == "HEAD" else request.method
             requester = _requester(request)
-            try:
-                if operations[method].needs_token:
-                    grant = self._doorkeeper.admit(requester)
-                    return await handlers[method](request, grant)
-                self._doorkeeper.look_at_site(requester)
-                return await handlers[method](request)
-            except ProblemError as refused:
-                return _answer_of(refused)
+            if operations[method].needs_token:
+                return await handlers[method](request, self._doorkeeper.admit(requester))
+            self._doorkeeper.look_at_site(requester)
+            return await handlers[method](request)
 
         return answered
 
@@ -212,22 +213,16 @@ class Front:
     async def _answer(self, request: Request) -> Response:
         """Answer a question by a code, or serve the page for that."""
         requester = _requester(request)
-        try:
-            if request.method == "POST":
-                source = self._services.source
-                return await web_page.post_answer(request, requester, source, self._doorkeeper)
-            self._doorkeeper.look_at_place(requester)
-        except Refusal as refusal:
-            return _answer_of(refusal)
+        if request.method == "POST":
+            source = self._services.source
+            return await web_page.post_answer(request, requester, source, self._doorkeeper)
+        self._doorkeeper.look_at_place(requester)
         # This page sends a code on a click; it has nothing about a session.
         headers = SAFE | {"cache-control": "no-store"}
         return Response(answer_files()["answer.html"].body, 200, headers, "text/html")
 
     async def _settings(self, request: Request) -> Response:
-        try:
-            grant = self._doorkeeper.admit(_requester(request))
-        except Refusal as refusal:
-            return _answer_of(refusal)
+        grant = self._doorkeeper.admit(_requester(request))
         opens = grant.role is Role.CONTROLLER and not grant.session
         return answer(
             PageSettings(
@@ -251,11 +246,7 @@ class Front:
         return await self.quality.metrics()
 
     async def _http(self, request: Request) -> Response:
-        try:
-            grant = self._doorkeeper.admit(_requester(request))
-            return await self._transport.answer(request, grant)
-        except Refusal as refusal:
-            return _answer_of(refusal)
+        return await self._transport.answer(request, self._doorkeeper.admit(_requester(request)))
 
 
 def guarded(app: ASGIApp) -> ASGIApp:
@@ -283,8 +274,9 @@ def _requester(connection: HTTPConnection) -> Requester:
     )
 
 
-def _answer_of(refused: ProblemError) -> Response:
-    return problem(refused.status, refused.reason, str(refused), refused.headers)
+async def _refused(_: HTTPConnection, error: ProblemError) -> Response:
+    """Refuse a request, in the shape of every refusal."""
+    return problem(error.status, error.reason, str(error), error.headers)
 
 
 async def _not_here(_: Request, error: HTTPException) -> Response:
@@ -318,7 +310,7 @@ async def _refuse(websocket: WebSocket, refusal: Refusal) -> None:
         fits = len(text.encode()) <= MAX_REASON
         await websocket.close(refusal.code, text if fits else refusal.reason)
         return
-    await websocket.send_denial_response(_answer_of(refusal))
+    await websocket.send_denial_response(await _refused(websocket, refusal))
 
 
 MAX_REASON = 123

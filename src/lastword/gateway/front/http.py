@@ -18,7 +18,7 @@ from starlette.responses import JSONResponse, Response
 
 from lastword.core.protocol import acp, jsonrpc
 from lastword.gateway import wire
-from lastword.gateway.api.requests import body_of, is_json, problem
+from lastword.gateway.api.requests import ProblemError, body_of, is_json, problem
 from lastword.gateway.front.doorkeeper import peer_of, too_many
 from lastword.gateway.front.protocols import EVENTS_TYPE, EventResponse
 from lastword.gateway.front.tokens import Shares, Slots
@@ -78,8 +78,6 @@ class HttpTransport:
         if request.method == "POST":
             return await self._post(request, grant)
         connection = self._connection_of(request, grant)
-        if isinstance(connection, Response):
-            return connection
         if request.method == "DELETE":
             await connection.close(1000, "deleted")
             return Response(status_code=202)
@@ -103,8 +101,6 @@ class HttpTransport:
         if frame.message.method == acp.INITIALIZE:
             return await self._open(request, frame, grant)
         connection = self._connection_of(request, grant)
-        if isinstance(connection, Response):
-            return connection
         named = request.headers.get(SESSION)
         session_id = frame.message.session_id
         if session_id is not None and named is not None and named != session_id:
@@ -169,16 +165,18 @@ class HttpTransport:
         if slot is not None:
             self._slots.release(slot)
 
-    def _connection_of(self, request: Request, grant: Grant) -> ViewerStreams | Response:
+    def _connection_of(self, request: Request, grant: Grant) -> ViewerStreams:
         """Return the connection that a request names.
 
         The token may differ from the first one, which may have expired, but allows the same.
+
+        Raises:
+            ProblemError: There is no such connection.
         """
         name = request.headers.get(CONNECTION)
         if name is None:
-            return problem(
-                400, "bad_request", "Acp-Connection-Id is missing. Post initialize first."
-            )
+            message = "Acp-Connection-Id is missing. Post initialize first."
+            raise ProblemError(400, "bad_request", message)
         connection = self._connections.get(name)
         if (
             connection is None
@@ -186,7 +184,7 @@ class HttpTransport:
             or connection.grant.role != grant.role
             or connection.grant.session != grant.session
         ):
-            return problem(404, "connection_unknown", GONE)
+            raise ProblemError(404, "connection_unknown", GONE)
         return connection
 
     async def _stream(self, request: Request, connection: ViewerStreams, grant: Grant) -> Response:
