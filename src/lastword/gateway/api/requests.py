@@ -71,6 +71,13 @@ class ProblemError(Exception):
         self.headers: dict[str, str] = dict(headers or {})
 
 
+class NoSessionError(ProblemError):
+    """A session does not exist, or is not open to the requester."""
+
+    def __init__(self) -> None:
+        super().__init__(404, "session_unknown", "There is no such session on this gateway.")
+
+
 def problem(
     status: int, reason: str, message: str, headers: Mapping[str, str] | None = None
 ) -> Response:
@@ -86,11 +93,6 @@ def answer(value: Any, status: int = 200) -> Response:
     except UnicodeEncodeError:  # a lone surrogate, as of a title that was cut within an emoji
         body = jsonrpc.dumps(msgspec.to_builtins(value))
     return Response(body, status, {"cache-control": "no-store"}, JSON_TYPE)
-
-
-def unknown_session() -> ProblemError:
-    """Return the refusal for a session that does not exist or is not open to the requester."""
-    return ProblemError(404, "session_unknown", "There is no such session on this gateway.")
 
 
 def _bad(message: str) -> ProblemError:

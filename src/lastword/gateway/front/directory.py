@@ -29,7 +29,7 @@ from lastword._version import __version__
 from lastword.core.protocol import acp
 from lastword.errors import StoreError
 from lastword.gateway import wire
-from lastword.gateway.api.requests import as_facts, whole_page
+from lastword.gateway.api.requests import NoSessionError, as_facts, whole_page
 from lastword.gateway.api.views import view_in
 from lastword.gateway.log import files
 from lastword.gateway.log.session_log import StoredLog, reading
@@ -174,10 +174,6 @@ MAX_ENDED = 500
 MAX_CACHED = 2048
 LOOK_SECONDS = 1.0
 """How often a session without a holder is checked for a new one."""
-
-
-class NoSessionError(Exception):
-    """There is no such session."""
 
 
 class SessionSource:

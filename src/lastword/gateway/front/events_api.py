@@ -33,6 +33,7 @@ from lastword.gateway.api.requests import (
     JSON_TYPE,
     MAX_BODY_BYTES,
     REPORTS,
+    NoSessionError,
     ProblemError,
     count_report,
     facts_of,
@@ -52,7 +53,6 @@ from lastword.gateway.api.shapes import (
     round_trips_of,
 )
 from lastword.gateway.api.views import visible
-from lastword.gateway.front.directory import NoSessionError
 from lastword.gateway.front.doorkeeper import peer_of, too_many
 from lastword.gateway.front.protocols import EventResponse
 from lastword.gateway.front.tokens import Shares, Slots
@@ -138,8 +138,6 @@ class EventsApi:
         session_id = _session_of(request, grant)
         try:
             view = await self._source.one(session_id)
-        except NoSessionError:
-            raise requests.unknown_session() from None
         except StoreError as error:
             raise _unreadable(error, grant) from None
         shown = visible(view, controls=grant.role is Role.CONTROLLER, content=content)
@@ -154,8 +152,6 @@ class EventsApi:
         is_stream = kind == EVENTS_TYPE and request.method == "GET"
         try:
             page = await self._source.page(session_id, query)
-        except NoSessionError:
-            raise requests.unknown_session() from None
         except CursorError as error:
             raise ProblemError(400, "bad_cursor", f"{str(error).capitalize()}.") from None
         except StoreError as error:
@@ -236,7 +232,7 @@ class EventsApi:
             raise ProblemError(415, "bad_request", f"Post {JSON_TYPE}.")
         event = read_report(await requests.body_of(request, MAX_BODY_BYTES))
         if event.session_id is not UNSET and grant.session not in {"", event.session_id}:
-            raise requests.unknown_session()
+            raise NoSessionError
         count_report(self._reports, event)
         session_id = "" if event.session_id is UNSET else event.session_id
         seq = await self._source.note(session_id, facts_of(event)) if session_id else None
@@ -267,7 +263,7 @@ def _content(request: Request, grant: Grant) -> bool:
 def _session_of(request: Request, grant: Grant) -> str:
     session_id: str = request.path_params["session_id"]
     if grant.session not in {"", session_id}:
-        raise requests.unknown_session()
+        raise NoSessionError
     return session_id
 
 

@@ -22,13 +22,14 @@ from lastword.core.protocol import jsonrpc
 from lastword.core.protocol.acp import object_of
 from lastword.errors import LastwordError, StoreError
 from lastword.gateway import wire
+from lastword.gateway.api.requests import NoSessionError
 from lastword.gateway.api.shapes import SessionState
 from lastword.gateway.api.views import SessionDetails
 from lastword.gateway.fleet.errors import FleetError
 from lastword.gateway.fleet.node_link import BLOCK, FRAME, control_of
 from lastword.gateway.fleet.replica import EMPTY
 from lastword.gateway.fleet.replica_pages import replica_page, replica_view
-from lastword.gateway.front.directory import MAX_ENDED, NoSessionError, SessionSource
+from lastword.gateway.front.directory import MAX_ENDED, SessionSource
 from lastword.gateway.front.holders import StartError
 from lastword.gateway.front.upstream import SessionFrames, Upstream
 from lastword.gateway.viewing.render import events_of, place_facts

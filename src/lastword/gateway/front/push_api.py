@@ -17,7 +17,7 @@ from msgspec import UNSET, UnsetType
 
 from lastword.errors import LastwordError, StoreError
 from lastword.gateway.api import requests
-from lastword.gateway.api.requests import JSON_TYPE, MAX_BODY_BYTES, ProblemError
+from lastword.gateway.api.requests import JSON_TYPE, MAX_BODY_BYTES, NoSessionError, ProblemError
 from lastword.gateway.api.shapes import VERSION, PushRequest, PushRow, PushView
 from lastword.gateway.viewing.reader import Role
 from lastword.gateway.wire import is_loopback
@@ -63,7 +63,7 @@ class PushApi:
             raise _bad(NO_ADDRESS)  # a guest must not reach the servers of this network
         session = "" if browser.session_id is UNSET else browser.session_id
         if grant.session and session not in {"", grant.session}:
-            raise requests.unknown_session()
+            raise NoSessionError
         session = session or grant.session
         made = PushSubscription(
             subscription_id=id_of(browser.endpoint, session, by_guest=by_guest),

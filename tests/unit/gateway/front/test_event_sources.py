@@ -15,10 +15,10 @@ import pytest
 from lastword.core.protocol import jsonrpc
 from lastword.errors import StoreError
 from lastword.gateway import wire
-from lastword.gateway.api.requests import EventQuery, whole_page
+from lastword.gateway.api.requests import EventQuery, NoSessionError, whole_page
 from lastword.gateway.api.shapes import SessionState
 from lastword.gateway.api.views import view_in
-from lastword.gateway.front.directory import NoSessionError, SessionSource
+from lastword.gateway.front.directory import SessionSource
 from lastword.gateway.front.holders import Holders
 from lastword.gateway.log.entries import About, LogEntry, LogKind
 from lastword.gateway.log.files import LogLock, LogOwner
