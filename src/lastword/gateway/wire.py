@@ -1,8 +1,9 @@
 """The words between a viewer's front and the holder of its session, or between two fronts.
 
-Owns them, and the version of what nodes send each other (`fleet.node_link`). Between two nodes a
-word goes over a link, and within one process it is a call. A node of version n talks to nodes of
-versions n and n - 1, but not of one below `OLDEST`.
+Owns them, what gateway and connector both have to know of messages and addresses, and the version
+of what nodes send each other (`fleet.node_link`). Between two nodes a word goes over a link, and
+within one process it is a call. A node of version n talks to nodes of versions n and n - 1, but not
+of one below `OLDEST`.
 """
 
 from __future__ import annotations

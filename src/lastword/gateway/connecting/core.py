@@ -45,8 +45,6 @@ if TYPE_CHECKING:
 WAITING_BYTES = 4 * 1024 * 1024
 """What of the editor's waits for a link, before its stdin is read no further."""
 
-_SERVICE_UNAVAILABLE = 503
-
 
 class LinkState(Enum):
     """What the link can be used for."""
@@ -383,7 +381,7 @@ class Connector:
         effects: list[ConnectEffect] = []
         if not isinstance(frame.message.error, msgspec.UnsetType):
             if item is None:
-                return [NotGreeted(_SERVICE_UNAVAILABLE)]
+                return [NotGreeted()]
             # The agent cannot be used: every request fails with the same error.
             self._hello = None
             self._link = LinkState.DOWN
@@ -475,7 +473,7 @@ class Connector:
                     self._items.done(each)
             return effects + self._attached_all()
         if item is None and code != acp.RESOURCE_NOT_FOUND:
-            return [NotGreeted(_SERVICE_UNAVAILABLE)]
+            return [NotGreeted()]
         del self._positions[position.session_id]
         if item is None:
             effects.append(Say(f"session {position.session_id} is no longer on the gateway"))

@@ -263,15 +263,8 @@ def with_compact_past(line: bytes) -> bytes:
 
 
 def _with_ours(line: bytes, ours: dict[str, Any]) -> bytes:
-    members = members_of(line)
-    if not members:
-        return line
-    params = members_of(members.get("params"))
-    meta = members_of(params.get("_meta"))
-    meta[META] = Raw(msgspec.json.encode(ours))
-    params["_meta"] = Raw(msgspec.json.encode(meta))
-    members["params"] = Raw(msgspec.json.encode(params))
-    return msgspec.json.encode(members)
+    meta = members_of(members_of(members_of(line).get("params")).get("_meta"))
+    return with_param(line, "_meta", meta | {META: ours})
 
 
 def stripped(line: bytes, member: str) -> tuple[bytes, dict[str, Any]]:
@@ -322,8 +315,10 @@ def attach_request(session_id: str, folder: Mapping[str, Raw], method: str, numb
 
 
 def with_param(line: bytes, name: str, value: dict[str, Any]) -> bytes:
-    """Return the line with one more member in its params."""
+    """Return the line with one more member in its params, unless it is too deep to be read."""
     members = members_of(line)
+    if not members:
+        return line
     params = members_of(members.get("params"))
     params[name] = Raw(msgspec.json.encode(value))
     members["params"] = Raw(msgspec.json.encode(params))
@@ -455,9 +450,7 @@ class Greeted(msgspec.Struct, frozen=True):
 
 
 class NotGreeted(msgspec.Struct, frozen=True):
-    """The link is open but cannot be used, for the reason that this HTTP status gives."""
-
-    status: int
+    """The link is open but cannot be used now."""
 
 
 class Dial(msgspec.Struct, frozen=True):

@@ -125,6 +125,7 @@ MAX_SESSIONS = 8
 POST_SECONDS = 5.0
 MIN_CODE, MAX_CODE = 1000, 4999
 OK, REDIRECT, NOT_FOUND, TOO_MANY, SERVER_ERROR = 200, 300, 404, 429, 500
+SERVICE_UNAVAILABLE = 503
 
 
 def places_of(url: str) -> list[str]:
@@ -354,7 +355,7 @@ class ConnectShell:
                         self._reports.send()
                     self._step(reconnect.Attached(effect.updates, probes=True))
                 case NotGreeted():
-                    self._step(reconnect.Refused(effect.status))
+                    self._step(reconnect.Refused(SERVICE_UNAVAILABLE))
                 case Dial():
                     if self._state is None:
                         self._state = reconnect.initial(_now())

@@ -131,7 +131,7 @@ def test_an_agent_that_cannot_start_later_counts_as_a_missing_gateway() -> None:
     link.cut()
     link.front.refusal = {"code": -32603, "message": "too many"}
     link.settle()
-    assert link.others[-1] == NotGreeted(503)
+    assert link.others[-1] == NotGreeted()
 
 
 def test_a_session_that_cannot_be_attached_does_not_affect_the_others() -> None:
