@@ -347,13 +347,9 @@ agent_not_running: Refusal = partial(
 no_log: Refusal = partial(_refused, "log_unwritable", retry_safety=RetrySafety.AUTO)
 """Refuse a request because the session's log cannot be written; its operator has to act."""
 
-holder_lost: Refusal = partial(
-    _failed,
-    ErrorType.AGENT_CRASH,
-    "holder_died",
-    "This session's agent has just ended. Send it again.",
-    Action.RETRY,
-)
+_died = partial(_failed, ErrorType.AGENT_CRASH, "holder_died", action=Action.RETRY)
+
+holder_lost: Refusal = partial(_died, message="This session's agent has just ended. Send it again.")
 """Refuse a request to an agent that has just ended."""
 
 holder_silent: Refusal = partial(
@@ -463,18 +459,13 @@ def agent_lost(advice: str, incident: str | None = None) -> dict[str, Any]:
         advice: A sentence on what to do.
         incident: The id of the incident, if it is recorded.
     """
-    message = f"The agent's process ended unexpectedly. {advice}"
-    return _failed(
-        ErrorType.AGENT_CRASH, "holder_died", message, Action.RETRY, incident_id=incident
-    )
+    return _died(message=f"The agent's process ended unexpectedly. {advice}", incident_id=incident)
 
 
 def gateway_stopped(incident: str) -> dict[str, Any]:
     """Refuse a request that was open when its gateway was stopped or killed."""
     message = "The gateway was stopped while the agent worked. Send the prompt again."
-    return _failed(
-        ErrorType.AGENT_CRASH, "holder_died", message, Action.RETRY, incident_id=incident
-    )
+    return _died(message=message, incident_id=incident)
 
 
 def not_continued(incident: str) -> dict[str, Any]:
@@ -484,10 +475,10 @@ def not_continued(incident: str) -> dict[str, Any]:
     return _failed(ErrorType.AGENT_CRASH, reason, message, Action.RETRY, incident_id=incident)
 
 
-def agent_stopped() -> dict[str, Any]:
-    """Refuse a request that was open when an agent was stopped with its session."""
-    message = "The agent was stopped on its machine. Send the prompt again to start it."
-    return _failed(ErrorType.AGENT_CRASH, "holder_died", message, Action.RETRY)
+agent_stopped: Refusal = partial(
+    _died, message="The agent was stopped on its machine. Send the prompt again to start it."
+)
+"""Refuse a request that was open when an agent was stopped with its session."""
 
 
 _MACHINE_LOST = "The machine that ran this session's agent cannot be reached."
