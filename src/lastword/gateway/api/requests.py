@@ -234,8 +234,8 @@ class Scan:
         self._session_id = session_id
         self._query = query
         self._epoch = log.epoch
-        self._pos, self._reset = start(log, cursor)
-        if cursor is None or self._reset is not None:
+        self._pos, self._is_reset = start(log, cursor)
+        if cursor is None or self._is_reset:
             self._pos = log.first - 1  # earlier entries were not requested
         self._begins = self._pos + 1
         self._gap: EventGap | None = None
@@ -283,7 +283,7 @@ class Scan:
     @property
     def is_news(self) -> bool:
         """Return whether there is something to return without waiting."""
-        has_part = bool(self._events) or self._gap is not None or self._reset is not None
+        has_part = bool(self._events) or self._gap is not None or self._is_reset
         is_stale = self._log.epoch != self._epoch
         return has_part or is_stale or self._log.head > self._pos
 
@@ -298,7 +298,7 @@ class Scan:
             after=f"{self._epoch}:{self._pos}",
             more=self._log.head > self._pos,
             events=self._events,
-            reset=self._reset is not None or UNSET,
+            reset=self._is_reset or UNSET,
             gap=self._gap if self._gap is not None else UNSET,
         )
 

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from lastword.core.protocol.jsonrpc import Frame
     from lastword.gateway.holder.session import HeldSession
     from lastword.gateway.settings.values import HolderSettings
-    from lastword.gateway.viewing.reader import Attachment, Pulled, Reset
+    from lastword.gateway.viewing.reader import Attachment, Pulled
     from lastword.gateway.viewing.render import LogPlace, StreamEvent
 
 
@@ -283,21 +283,21 @@ class ViewerConnection:
             place: Where it continues, or why that cannot be known.
         """
         attached = self._attached.get(session_id)
-        reset, refused = None, {}
+        is_reset, refused = False, {}
         try:
             if isinstance(place, CursorError):
                 raise place
             if attached is not None:
-                reset = attached.session.hub.go_back(attached.attachment, *place)
+                is_reset = attached.session.hub.go_back(attached.attachment, *place)
                 attached.wake()
             elif len(self._places) < MAX_PLACES:
                 self._places[session_id] = place
         except CursorError as error:
             refused = {"refused": str(error)}
         self.out.control(wire.RESUMED, session=session_id, number=number, **refused)
-        if attached is not None and reset is not None:
+        if attached is not None and is_reset:
             session = attached.session
-            self.send(session.renderer.reset(attached.attachment, session.log.epoch, reset.value))
+            self.send(session.renderer.reset(attached.attachment, session.log.epoch))
 
     def receive(self, frame: Frame) -> None:
         """Receive a frame that has been read by `viewer_frames`."""
@@ -366,7 +366,7 @@ class ViewerConnection:
             if not session.has_room(viewer):
                 self.send(jsonrpc.error(request_id, access.too_many_viewers()))
                 return
-            attachment, reset = session.attach(viewer, cursor, replay=replay, compact=compact)
+            attachment, is_reset = session.attach(viewer, cursor, replay=replay, compact=compact)
             if place is not None and cursor is place.cursor:
                 session.hub.go_back(attachment, *place)
         except CursorError as error:
@@ -376,7 +376,7 @@ class ViewerConnection:
         if viewer.replay:  # its link may break before the answer, which also has the epoch
             first = attachment.reader.pos + 1
             self.send(session.renderer.beginning(session.log.epoch, first))
-        result = _placed(session.loaded(), session, attachment, reset)
+        result = _placed(session.loaded(), session, attachment, is_reset=is_reset)
         answer = None if self._answers_first else jsonrpc.result(request_id, result)
         if self._answers_first:
             self._answers_first = False
@@ -395,7 +395,7 @@ class ViewerConnection:
             self.send(jsonrpc.error(request_id, access.too_many_viewers()))
             return
         attachment, _ = session.attach(self.viewer, None)
-        answer = jsonrpc.result(request_id, _placed(result, session, attachment, None))
+        answer = jsonrpc.result(request_id, _placed(result, session, attachment))
         attachment.live_from = 0
         attached = self._attached[session.id] = AttachedSession(self, session, attachment)
         session.add(attached)
@@ -475,7 +475,7 @@ def _is_compact(params: dict[str, Any], viewer: Viewer) -> bool:
 
 
 def _placed(
-    result: dict[str, Any], session: HeldSession, attachment: Attachment, reset: Reset | None
+    result: dict[str, Any], session: HeldSession, attachment: Attachment, *, is_reset: bool = False
 ) -> dict[str, Any]:
     """Return an answer with the attachment's position, for a viewer that counts."""
     if not attachment.viewer.replay:
@@ -486,7 +486,7 @@ def _placed(
         "from": attachment.reader.pos + 1,
         "replay": "compact" if attachment.compact else "full",
     }
-    place |= {"reset": reset.value} if reset is not None else {}
+    place |= {"reset": "epoch"} if is_reset else {}
     return result | {"_meta": object_of(result.get("_meta")) | {META: place}}
 
 

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from lastword.gateway.holder.effects import HubEffect
     from lastword.gateway.log.entries import Cursor
     from lastword.gateway.log.store import ReadableLog
-    from lastword.gateway.viewing.reader import Reset, Viewer
+    from lastword.gateway.viewing.reader import Viewer
 
 
 MAX_OPEN = 256
@@ -194,19 +194,22 @@ class Hub:
         *,
         replay: bool = True,
         compact: bool = False,
-    ) -> tuple[Attachment, Reset | None, list[HubEffect]]:
+    ) -> tuple[Attachment, bool, list[HubEffect]]:
         """Attach a viewer: from its cursor, from the oldest entry, or from now on.
+
+        Returns:
+            Its attachment, whether its cursor is of another epoch, and the effects.
 
         Raises:
             CursorError: Its cursor is not valid in this log.
         """
         log = self._log
-        after, reset = start(log, cursor)
+        after, is_reset = start(log, cursor)
         if cursor is None and not replay:
             after = log.head
         came = {"after": after, "role": viewer.role.value, "client": viewer.profile.name}
         head = log.head
-        from_cursor = cursor is not None and reset is None
+        from_cursor = cursor is not None and not is_reset
         back = {"back": True} if from_cursor else {}
         effects = self.note_of(viewer, now_ms, Kind.VIEWER_CAME, **came, **back)
         attachment = Attachment(
@@ -220,17 +223,20 @@ class Hub:
         self._attached.append(attachment)
         if viewer.controls:
             self._unattended_since = None
-        return attachment, reset, effects
+        return attachment, is_reset, effects
 
-    def go_back(self, attachment: Attachment, cursor: Cursor, parts: int = 0) -> Reset | None:
+    def go_back(self, attachment: Attachment, cursor: Cursor, parts: int = 0) -> bool:
         """Go back: an attached viewer has applied no more than this, and gets the rest again.
+
+        Returns:
+            Whether its cursor is of another epoch.
 
         Raises:
             CursorError: Its cursor is not valid in this log.
         """
-        after, reset = start(self._log, cursor)
-        attachment.go_back(after, 0 if reset is not None else parts)
-        return reset
+        after, is_reset = start(self._log, cursor)
+        attachment.go_back(after, 0 if is_reset else parts)
+        return is_reset
 
     def detach(
         self, attachment: Attachment, now: float, now_ms: int, *, code: int, cause: str

@@ -61,7 +61,7 @@ if TYPE_CHECKING:
     from lastword.gateway.log.files import LogOwner
     from lastword.gateway.log.store import Committed, Log
     from lastword.gateway.settings.values import HolderSettings
-    from lastword.gateway.viewing.reader import Attachment, Reset, Viewer
+    from lastword.gateway.viewing.reader import Attachment, Viewer
     from lastword.outbox.own_reports import OwnReports
 
 ONLY_READ_SECONDS = 60.0
@@ -659,17 +659,17 @@ class HeldSession:
 
     def attach(
         self, viewer: Viewer, cursor: Cursor | None, *, replay: bool = True, compact: bool = False
-    ) -> tuple[Attachment, Reset | None]:
+    ) -> tuple[Attachment, bool]:
         """Attach a viewer, which is added once it is ready to pull.
 
         Raises:
             CursorError: Its cursor is not valid in this log.
         """
-        attachment, reset, effects = self.hub.attach(
+        attachment, is_reset, effects = self.hub.attach(
             viewer, cursor, _now_ms(), replay=replay, compact=compact
         )
         self._effects.carry_out(effects)
-        return attachment, reset
+        return attachment, is_reset
 
     def add(self, attached: AttachedSession) -> None:
         """Add a viewer that pulls from here."""

@@ -59,12 +59,6 @@ class CursorError(ValueError):
     """A cursor is not valid; the text says why."""
 
 
-class Reset(StrEnum):
-    """Why a cursor could not be used, so that everything that is kept is sent."""
-
-    EPOCH = "epoch"
-
-
 class Pulled(msgspec.Struct, frozen=True):
     """What to send next, in this order.
 
@@ -156,19 +150,19 @@ def cursor_of(value: object) -> Cursor:
     return Cursor(epoch, seq)
 
 
-def start(log: ReadableLog, cursor: Cursor | None) -> tuple[int, Reset | None]:
-    """Return where a viewer with this cursor begins, and why it is not at the cursor.
+def start(log: ReadableLog, cursor: Cursor | None) -> tuple[int, bool]:
+    """Return where a viewer with this cursor begins, and whether that is not at the cursor.
+
+    A cursor of another epoch cannot be used, so that everything that is kept is sent.
 
     Raises:
         CursorError: Its number is greater than any in this log.
     """
-    if cursor is None:
-        return 0, None
-    if cursor.epoch != log.epoch:
-        return 0, Reset.EPOCH
+    if cursor is None or cursor.epoch != log.epoch:
+        return 0, cursor is not None
     if cursor.seq > log.head:
         raise CursorError(f"the log's last entry is {log.head}, and the cursor's is {cursor.seq}")
-    return cursor.seq, None
+    return cursor.seq, False
 
 
 class Role(StrEnum):

@@ -252,9 +252,9 @@ class Renderer:
         meta = {META: {"epoch": epoch, "from": first}}
         return jsonrpc.notification(AT, {"sessionId": self._session_id, "_meta": meta})
 
-    def reset(self, attachment: Attachment, epoch: str, reason: str) -> bytes:
-        """Return the frame that says that a viewer restarts at the oldest entry, and why."""
-        meta = {META: {"epoch": epoch, "from": 1, "reset": reason}}
+    def reset(self, attachment: Attachment, epoch: str) -> bytes:
+        """Return the frame that says that a viewer restarts at the oldest entry of an epoch."""
+        meta = {META: {"epoch": epoch, "from": 1, "reset": "epoch"}}
         if attachment.viewer.replay:
             return jsonrpc.notification(AT, {"sessionId": self._session_id, "_meta": meta})
         update = {"sessionUpdate": "session_info_update", "_meta": meta}

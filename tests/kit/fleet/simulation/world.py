@@ -178,11 +178,11 @@ class FleetWorld(PlayedWorld[FleetSeat]):
         assert owner.log is not None
         now_ms = self.clock.now_ms
         try:
-            attachment, reset, effects = owner.hub.attach(seat.viewer, seat.cursor, now_ms)
+            attachment, is_reset, effects = owner.hub.attach(seat.viewer, seat.cursor, now_ms)
         except CursorError:
             seat.cursor = None
             return
-        if reset is not None or seat.cursor is None:
+        if is_reset or seat.cursor is None:
             seat.wire.append(BEGINS)
         seat.owner, seat.attachment, seat.epoch = owner, attachment, owner.log.epoch
         owner.carry_out(effects)

@@ -17,7 +17,7 @@ from lastword.gateway.log.session_log import LastingLog
 from lastword.gateway.log.sqlite import SqliteLog
 from lastword.gateway.log.store import MemoryLog
 from lastword.gateway.viewing.frames import question_id, session_key
-from lastword.gateway.viewing.reader import CursorError, Reset, Role, Viewer
+from lastword.gateway.viewing.reader import CursorError, Role, Viewer
 from lastword.gateway.viewing.render import WAITS
 from tests.kit.fleet.in_memory import LatePublisher
 from tests.kit.gateway.entries_made import SESSION, frame_of, said, update_line
@@ -336,8 +336,8 @@ def test_the_questions_of_a_new_agent_have_new_ids() -> None:
 def test_a_cursor_of_another_epoch_starts_at_the_oldest_entry_and_one_beyond_is_refused() -> None:
     play = Play()
     play.agent(update_line("plan"))
-    attachment, reset, _ = play.hub.attach(A, Cursor("another", 1), 0)
-    assert reset is Reset.EPOCH
+    attachment, is_reset, _ = play.hub.attach(A, Cursor("another", 1), 0)
+    assert is_reset
     assert attachment.reader.pos == 0
     assert not attachment.from_cursor
     with pytest.raises(CursorError):

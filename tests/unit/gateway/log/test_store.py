@@ -12,7 +12,7 @@ from lastword.gateway.log.entries import MAX_ENDS, MAX_TOOLS, About, Cursor, Log
 from lastword.gateway.log.session_log import LastingLog, session_log
 from lastword.gateway.log.sqlite import SqliteLog
 from lastword.gateway.log.store import LogUnavailableError, MemoryLog
-from lastword.gateway.viewing.reader import CursorError, Reader, Reset, start
+from lastword.gateway.viewing.reader import CursorError, Reader, start
 from tests.kit.fleet.in_memory import LatePublisher
 from tests.kit.gateway.entries_made import ask, end, out, said, told
 
@@ -161,10 +161,10 @@ def test_a_gap_with_many_pinned_entries_is_sent_in_parts_and_passed_by_the_last(
 
 def test_a_cursor_starts_after_its_entry_and_one_of_another_epoch_at_the_oldest(log: Log) -> None:
     commit(log, [out(), out()])
-    assert start(log, None) == (0, None)
-    assert start(log, Cursor(log.epoch, 1)) == (1, None)
-    assert start(log, Cursor(log.epoch, 2)) == (2, None)
-    assert start(log, Cursor("another", 999)) == (0, Reset.EPOCH)
+    assert start(log, None) == (0, False)
+    assert start(log, Cursor(log.epoch, 1)) == (1, False)
+    assert start(log, Cursor(log.epoch, 2)) == (2, False)
+    assert start(log, Cursor("another", 999)) == (0, True)
     with pytest.raises(CursorError, match="last entry is 2"):
         start(log, Cursor(log.epoch, 3))
 

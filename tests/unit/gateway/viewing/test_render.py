@@ -353,7 +353,7 @@ def test_an_outage_in_a_turn_is_shown_to_every_viewer_in_the_form_that_it_reads(
 @pytest.mark.parametrize("replay", [True, False])
 def test_a_viewer_that_begins_again_learns_why(replay: bool) -> None:
     attachment = attached([], Viewer(id="me", replay=replay))
-    frame = msgspec.json.decode(Renderer(SESSION).reset(attachment, "e", "epoch"))
+    frame = msgspec.json.decode(Renderer(SESSION).reset(attachment, "e"))
     meta = frame["params"]["_meta"] if replay else frame["params"]["update"]["_meta"]
     assert frame["method"] == ("_lastword/at" if replay else "session/update")
     assert meta == {"lastword": {"epoch": "e", "from": 1, "reset": "epoch"}}
