@@ -54,7 +54,7 @@ def test_entries_that_append_returned_for_survive_a_kill(tmp_path: Path) -> None
         told = int(heads[-2]) if len(heads) > 1 else 400
         log = SqliteLog(path)
         assert log.head >= told
-        assert (log.epoch, log.set_aside) == (epoch, "")
+        assert (log.epoch, log.reason) == (epoch, "")
         last = log.first - 1
         while entries := log.read(last):
             assert [seq for seq, _ in entries] == list(range(last + 1, last + len(entries) + 1))

@@ -65,14 +65,11 @@ class LastingLog:
         self._memory: MemoryLog | None = None
         self._has_left_disk = False
         """Whether the file's entries were dropped, which a full disk cannot record."""
-        self.failed: str = ""
-        """Why it continues in memory; empty while it does not."""
         self.observers: list[Observer] = disk.observers
         self.reason: str = disk.reason
 
-    def _leave_disk(self, error: LogUnavailableError) -> MemoryLog:
+    def _leave_disk(self) -> MemoryLog:
         """Continue in memory, with all pinned entries."""
-        self.failed = str(error)
         self._memory = MemoryLog(
             first=self._disk.head + 1, pins=self._disk.pins, observers=self.observers
         )
@@ -112,8 +109,8 @@ class LastingLog:
         if self._memory is None:
             try:
                 return self._disk.append(entries)
-            except LogUnavailableError as error:
-                return self._leave_disk(error).append(entries)
+            except LogUnavailableError:
+                return self._leave_disk().append(entries)
         return self._memory.append(entries)
 
     def read(
@@ -123,9 +120,9 @@ class LastingLog:
         if after < self._disk.head and not self._has_left_disk:
             try:
                 entries = self._disk.read(after, **bounds)
-            except LogUnavailableError as error:
+            except LogUnavailableError:
                 if self._memory is None:
-                    self._leave_disk(error)
+                    self._leave_disk()
                 self._has_left_disk = True
             else:
                 if entries:
@@ -166,8 +163,8 @@ class LastingLog:
             return
         try:
             self._disk.renew_epoch()
-        except LogUnavailableError as error:
-            self._leave_disk(error)
+        except LogUnavailableError:
+            self._leave_disk()
 
     def finish(self) -> None:
         self._disk.finish()

@@ -104,8 +104,6 @@ class SqliteLog:
             LogUnavailableError: It cannot be used or replaced.
         """
         self.path = path
-        self.set_aside: str = ""
-        """Where a broken file was put."""
         self.reason: str = ""
         """Why it has a new epoch; empty if it continues under the one it had."""
         self.observers: list[Observer] = []
@@ -117,7 +115,7 @@ class SqliteLog:
             code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_CORRUPT) & 0xFF
             if code not in {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}:
                 raise LogUnavailableError(f"{path} cannot be used ({error})") from error
-            self.set_aside = files.set_aside(path)
+            files.set_aside(path)
             try:
                 self._open()
             except sqlite3.Error as still:

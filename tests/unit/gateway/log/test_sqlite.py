@@ -7,6 +7,7 @@ import shutil
 import sqlite3
 import stat
 from functools import partial
+from glob import glob
 from typing import TYPE_CHECKING
 from unittest.mock import Mock
 
@@ -70,7 +71,7 @@ def test_a_log_continues_under_its_epoch_while_the_machine_is_up(path: str) -> N
         assert again.remembered("id") == "s1"
         assert again.remembered("never") == ""
         assert [seq for seq, _ in again.pins.between(0, 13)] == [10, 12]
-        assert (again.reason, again.set_aside) == ("", "")
+        assert again.reason == ""
         again.close()
         if is_open:
             log.close()
@@ -115,8 +116,7 @@ def test_a_damaged_file_is_set_aside_and_a_new_one_created(path: str, damage: st
             file.seek(4096)
             file.write(os.urandom(8192))
     again = opened(path)
-    assert again.set_aside
-    assert os.path.exists(again.set_aside)
+    assert glob(f"{path}.broken-*")
     assert (again.head, again.reason) == (0, "damaged")
     assert again.epoch != epoch
     assert again.append([out()]) == 1
@@ -176,12 +176,10 @@ def test_a_log_on_a_full_disk_continues_in_memory_under_another_epoch_without_lo
     (pages,) = disk._db.execute("PRAGMA page_count").fetchone()
     disk._db.execute(f"PRAGMA max_page_count={pages}")  # the file grows no more
     appended = 0
-    while not log.failed:
+    while log.epoch == before:
         log.append([out(text="x" * 3000), out("plan", x="last")])
         appended += 2
     log.append([told(3), ask(4)])
-    assert "full" in log.failed
-    assert log.epoch != before
     assert log.head == 12 + appended + 2
     seen = []
     while not (pulled := reader.pull()).is_empty:
