@@ -70,13 +70,17 @@ class ReplicaLog:
         except FleetError as error:
             raise LogUnavailableError(str(error)) from error
 
-    @cached_property
+    @property
     def first(self) -> int:
         """The oldest entry's number.
 
         Raises:
             LogUnavailableError: The stream cannot be read.
         """
+        return self._first
+
+    @cached_property
+    def _first(self) -> int:
         batches = self._result_of(self._store.read(self._session_id, 0, max_bytes=1))
         return batches[0].first if batches else self.head + 1
 
@@ -120,13 +124,17 @@ class ReplicaLog:
                 raise LogUnavailableError("the end of the session's replica cannot be read")
             time.sleep(LOOK_SECONDS)
 
-    @cached_property
+    @property
     def pins(self) -> Pins:
         """The pinned entries.
 
         Raises:
             LogUnavailableError: The stream cannot be read.
         """
+        return self._pins
+
+    @cached_property
+    def _pins(self) -> Pins:
         state = self._result_of(self._store.state(self._session_id))
         return pins_at(self, state, self.head)
 

@@ -97,7 +97,7 @@ class Openings:
             if (opening.viewer, opening.request_id) == (viewer.id, request_id):
                 opening.link = link
                 return UNDER_WAY
-        session_id = self._opened.get((viewer.id, request_id))
+        session_id = self._opened.get((viewer.id, request_id), "")
         return session_id if session_id in sessions and not viewer.is_new else None
 
     def opened(self, viewer: str, request_id: bytes, session_id: str) -> None:

@@ -15,7 +15,6 @@ import contextlib
 import os
 import sqlite3
 from collections import OrderedDict
-from functools import cached_property
 from typing import TYPE_CHECKING, Protocol, TypeVar
 from urllib.parse import quote
 
@@ -202,6 +201,7 @@ class StoredLog:
         self.last_ms: int = last_ms
         self.head: int = last if last is not None else int(self.facts.get("trimmed", "0"))
         self.first: int = first if first is not None else self.head + 1
+        self._pins: Pins | None = None
         self._recent: OrderedDict[int, Batch] = OrderedDict()
 
     def remembered(self, name: str) -> str:
@@ -214,9 +214,11 @@ class StoredLog:
             self._db, after, max_entries=max_entries, max_bytes=max_bytes, recent=self._recent
         )
 
-    @cached_property
+    @property
     def pins(self) -> Pins:
-        return pins_in(self._db)
+        if self._pins is None:
+            self._pins = pins_in(self._db)
+        return self._pins
 
 
 def reading(path: str, read: Callable[[StoredLog], _Read]) -> _Read:
