@@ -83,6 +83,8 @@ class Fails(PlainAgent):
             time.sleep(60)
             os._exit(0)
         if method == "session/load":
+            while os.path.exists(os.path.join(sys.argv[1], "waits")):
+                time.sleep(0.01)
             if os.path.exists(os.path.join(sys.argv[1], "replays")):
                 said = {"type": "text", "text": "Earlier."}
                 update = {"sessionUpdate": "user_message_chunk", "content": said}
@@ -93,7 +95,8 @@ class Fails(PlainAgent):
 
 Fails(sys.stdin.buffer, Output()).run()
 """
-"""An agent that dies of each method for which a folder has a file; a child keeps its pipes."""
+"""An agent that dies of each method for which a folder has a file; a child keeps its pipes. It does
+not load a session while there is a file `waits`."""
 
 HAS_MODES = """
 import os, sys
@@ -396,6 +399,30 @@ def test_a_session_that_its_agent_could_not_load_is_loaded_with_a_later_prompt(
 
 
 @pytest.mark.processes
+def test_a_session_is_shown_and_can_be_closed_while_its_agent_still_loads_it(
+    serve: Serve, tmp_path: Path
+) -> None:
+    gateway, session = crashed(serve, tmp_path)
+    waits = tmp_path / "waits"
+    waits.touch()
+    with attached(gateway, session) as viewer:
+        assert viewer.said  # from the log
+        prompt = viewer.prompt(session)
+        viewer.result("_lastword/ping", {})
+        assert not any(frame.get("id") == prompt for frame in viewer.frames)
+        waits.unlink()
+        assert has_ended_well(viewer.answer(prompt))
+    gateway.crash()
+    waits.touch()
+    with attached(gateway, session) as viewer, attached(gateway, session) as other:
+        prompt = viewer.prompt(session)
+        other.result("session/close", {"sessionId": session})
+        assert "error" in viewer.answer(prompt)
+        assert viewer.closed()[0] == 4410
+    waits.unlink()
+
+
+@pytest.mark.processes
 def test_sessions_are_reached_while_their_agent_can_no_longer_start(
     serve: Serve, tmp_path: Path
 ) -> None:
@@ -419,9 +446,11 @@ def test_a_chosen_mode_is_shown_to_each_viewer_and_outlives_agents_and_gateways(
 
     def works_in() -> tuple[str, str]:
         with ViewerClient(gateway) as viewer:
-            shown = viewer.load(session, gateway.root)["modes"]["currentModeId"]
+            modes = viewer.load(session, gateway.root)["modes"]
             viewer.turn(session)
-            return shown, viewer.said[-1]
+            told = [each.get("params", {}).get("update", {}) for each in viewer.frames]
+            shown = [each for each in (modes, *told) if "currentModeId" in each]
+            return shown[-1]["currentModeId"], viewer.said[-1]
 
     assert works_in() == ("plan", "plan")
     gateway.reload()

@@ -5,8 +5,8 @@ an answer goes. A viewer whose link was lost sends its `session/new` again; it g
 the first one opened, and no second one is opened.
 
 Restoring: a session whose agent has ended, in the holder that takes it over. Owns the order: what
-was open is ended, then the agent is asked to resume the session, then a turn that was waiting for
-the end of a limit continues.
+was open is ended, then viewers may come, whose requests wait; the agent is asked to resume the
+session, and a turn that was waiting for the end of a limit continues.
 """
 
 from __future__ import annotations
@@ -146,14 +146,14 @@ async def bring_back(
         await holder.fleet.opened(session)
     session.is_only_read = takeover is not None and not takeover.has_files
     lost_files = access.context_lost(incident) if session.is_only_read else None
+    session.resumes()
+    holder.has_session()  # an agent may take minutes to resume it
     history = await _resume(holder, session, lost_files)
-    session.may_resume = session.failed is not None and not session.is_only_read
-    if waiting is None:
-        return
-    if session.failed is None and history == "full":
+    if waiting is not None and session.failed is None and history == "full":
         session.restore_wait(waiting)
-    else:
+    elif waiting is not None:
         session.carry_out(session.hub.lost_agent(access.not_continued(incident), now_ms()))
+    session.has_resumed()
 
 
 async def resume_again(holder: SessionHolder, session: HeldSession) -> None:

@@ -321,13 +321,17 @@ class Holder:
 
     @property
     def is_ready(self) -> bool:
-        """Return whether its agent has answered `initialize`, and has its session back."""
+        """Return whether viewers may come: its agent has answered `initialize`."""
         return self._ready.is_set()
 
     async def ready(self) -> dict[str, Any] | None:
         """Wait for the agent's answer to `initialize`; return the error object if it refused."""
         await self._ready.wait()
         return self._initialize_failed
+
+    def has_session(self) -> None:
+        """Let viewers come to the session that it was started for."""
+        self._ready.set()
 
     def not_opened(self, session_id: str) -> dict[str, Any] | None:
         """Return why a session is not here although the agent was started for it."""

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import msgspec
 
 from lastword.core.link.choices import Choices, settings_updates
+from lastword.core.link.waits import may_wait
 from lastword.core.protocol import acp, jsonrpc
 from lastword.core.protocol.acp import object_of
 from lastword.core.timeline.entry import Kind
@@ -122,6 +123,10 @@ class SessionHolder(Protocol):
         """Add a session, and make it known to fronts."""
         ...
 
+    def has_session(self) -> None:
+        """Let viewers come to the session that it was started for."""
+        ...
+
     def close_session(
         self, session: HeldSession, word: str, effects: Iterable[HubEffect] = ()
     ) -> None:
@@ -177,7 +182,7 @@ class HeldSession:
         self.may_resume: bool = False
         """Whether the next prompt has it try again."""
         self._until_resumed: list[tuple[AttachedSession, Frame]] | None = None
-        """What waits for that, while it tries."""
+        """What waits while it tries."""
         self.was_left = False
         """Whether its last holder ended in order, with everything that was open."""
         self.is_stored: bool = True
@@ -397,6 +402,8 @@ class HeldSession:
 
     def carry_out(self, effects: Iterable[HubEffect]) -> None:
         """Commit what the hub commits, and send each message once that is done."""
+        if self.is_over:  # the log may be another process' by now
+            return
         self._effects.carry_out(effects)
         self.grew()
 
@@ -470,11 +477,15 @@ class HeldSession:
         refused = access.unknown_session(self.id) if self.is_over else self.failed
         # How a request ended is known even if the agent has died since.
         is_again = request_id is not None and self.hub.has_ended(attached.attachment, request_id)
-        if self._until_resumed is not None and not self.is_over:
-            self._until_resumed.append((attached, frame))
+        waiting = self._until_resumed
+        if waiting is not None and not (self.is_over or closes):
+            if may_wait([each for _, each in waiting], frame):
+                waiting.append((attached, frame))
+            elif request_id is not None and method is not None:
+                attached.send(jsonrpc.error(request_id, access.too_much_waits()))
             return
         if self.may_resume and method == acp.PROMPT and not (self.is_over or is_again):
-            self.may_resume, self._until_resumed = False, [(attached, frame)]
+            self.resumes((attached, frame))
             self._holder.resume(self)
             return
         if refused is not None and (self.is_over or not (closes or is_again)):
@@ -482,19 +493,24 @@ class HeldSession:
                 attached.send(jsonrpc.error(request_id, refused))
             return
         effects = self.hub.receive(attached.attachment, frame, _now_ms())
-        if closes and (self.failed is not None or not self._holder.can_close):
+        has_agent = self.failed is None and self._until_resumed is None
+        if closes and not (has_agent and self._holder.can_close):
             here = [each for each in effects if not isinstance(each, ToAgent)]
             if len(here) < len(effects):  # the close is accepted
                 self._holder.close_session(self, "closed", here)
                 return
         self.carry_out(effects)
 
+    def resumes(self, *waiting: tuple[AttachedSession, Frame]) -> None:
+        """Have these frames, and those that come, wait until the agent has resumed it."""
+        self.may_resume, self._until_resumed = False, list(waiting)
+
     def has_resumed(self) -> None:
-        """Receive what has waited for the agent to resume it, or to fail again."""
+        """Receive what has waited for the agent to resume it, or to fail."""
         waiting, self._until_resumed = self._until_resumed or [], None
         for attached, frame in waiting:
             self.receive(attached, frame)
-        self.may_resume = self.failed is not None
+        self.may_resume = self.failed is not None and not self.is_only_read
 
     def grew(self) -> None:
         """Wake the waiting viewers: the log may have grown."""
@@ -558,6 +574,7 @@ class HeldSession:
             self.log.remember("ended", jsonrpc.dumps({"at_ms": at_ms, "cause": word}).decode())
         self._mark(waits=False)
         self.is_over, self._ended_ms = True, at_ms
+        self.has_resumed()  # what waits is refused
         if self._holder.fleet is None:
             self.finish()
         else:
@@ -650,8 +667,6 @@ class HeldSession:
 
     def report_gap(self, attachment: Attachment, gap: Gap) -> None:
         """Note that a viewer learns about missing entries."""
-        if self.is_over:
-            return
         facts = {"first": gap.first, "last": gap.last, "reason": gap.reason}
         self.carry_out(self.hub.note_of(attachment.viewer, _now_ms(), Kind.GAP_TOLD, **facts))
 
