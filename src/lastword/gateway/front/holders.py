@@ -29,7 +29,7 @@ from lastword.core.protocol import jsonrpc
 from lastword.core.protocol.acp import object_of
 from lastword.errors import LastwordError, StoreError
 from lastword.gateway import wire
-from lastword.gateway.api.shapes import SessionView  # noqa: TC001 - read at runtime
+from lastword.gateway.api.shapes import SessionState, SessionView
 from lastword.gateway.api.views import stored_view
 from lastword.gateway.front.upstream import LocalUpstream
 from lastword.gateway.holder import connection
@@ -207,13 +207,19 @@ class Holders:
     def forget_old(self, age_seconds: float, now: float) -> int:
         """Delete the logs of sessions that ended long ago; return how many.
 
+        One that has not ended would have ended by `--idle-close`, or after its wait for a limit.
+
         Args:
             age_seconds: How long a log is kept after its session's end.
             now: The time of day, in seconds since 1970 UTC.
         """
         gone = 0
         for _, path in self.logs():
-            if now - files.changed_at(path) < age_seconds:
+            ended_at = files.changed_at(path)
+            if now - ended_at >= age_seconds:
+                with contextlib.suppress(FileNotFoundError, StoreError):
+                    ended_at += reading(path, self._open_seconds)
+            if now - ended_at < age_seconds:
                 continue
             with contextlib.suppress(StoreError):  # an agent writes it, here or elsewhere
                 lock = LogLock(path, LogOwner(pid=os.getpid()))
@@ -221,6 +227,14 @@ class Holders:
                 lock.delete()
                 gone += 1
         return gone
+
+    def _open_seconds(self, log: StoredLog) -> float:
+        """Return how long a session stays open after the last entry of its log."""
+        if stored_view(log).state is SessionState.ENDED:
+            return 0.0
+        waiting = _waiting_in(log)
+        latest = waiting.wait.wait.latest_epoch_seconds if waiting is not None else None
+        return max(self._template.idle_close_seconds, (latest or 0.0) - log.last_ms / 1000)
 
     async def of_session(
         self, session_id: str, client: Mapping[str, Any], *, has_record: bool = False

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from unittest import mock
 
+import msgspec
 import pytest
 
 from lastword.core.protocol import jsonrpc
@@ -20,12 +21,14 @@ from lastword.gateway.api.shapes import SessionState
 from lastword.gateway.api.views import view_in
 from lastword.gateway.front.directory import SessionSource
 from lastword.gateway.front.holders import Holders
+from lastword.gateway.holder.effects import begun
 from lastword.gateway.log.entries import About, LogEntry, LogKind
 from lastword.gateway.log.files import LogLock, LogOwner
 from lastword.gateway.log.session_log import reading
 from lastword.gateway.log.sqlite import SqliteLog
 from lastword.gateway.settings.values import HolderSettings
 from tests.kit.patience import fused
+from tests.unit.gateway.holder.test_limit_waits import STORED
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -146,3 +149,16 @@ def test_logs_of_sessions_that_ended_long_ago_are_deleted_and_no_others(tmp_path
     assert holders(tmp_path).forget_old(7 * DAY, time.time()) == 1
     assert not any(path.exists() for path in old)
     assert all(path.exists() for path in stay)
+
+
+def test_the_log_of_a_session_that_has_not_ended_is_kept_until_it_would_have(folder: Path) -> None:
+    log, now = KEPT.pop(), time.time()
+    log.remember("left", "yes")
+    log.close()
+    assert holders(folder).forget_old(DAY, now + 7.9 * DAY) == 0
+    wait = msgspec.structs.replace(STORED.wait, latest_epoch_seconds=now + 9 * DAY)
+    log = SqliteLog(log.path)
+    log.append([begun(msgspec.structs.replace(STORED, wait=wait), int(now * 1000))])
+    log.close()
+    assert holders(folder).forget_old(DAY, now + 9.9 * DAY) == 0
+    assert holders(folder).forget_old(DAY, now + 10.1 * DAY) == 1
