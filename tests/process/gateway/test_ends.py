@@ -128,7 +128,7 @@ HasModes(sys.stdin.buffer, Output()).run()
 HANGS_AT_START = """
 import os, sys, time
 
-if os.path.exists({flag!r}):
+if os.path.exists({flag!r}) and os.environ.get("LASTWORD_GATEWAY_SOCKET") != "trial":
     time.sleep(600)
 if "gateway" in sys.orig_argv:
     from lastword.gateway.front import process
@@ -290,24 +290,32 @@ def test_a_reload_needs_no_room_on_a_disk(monkeypatch: pytest.MonkeyPatch) -> No
 
 
 @pytest.mark.processes
-def test_the_agents_end_if_the_new_program_does_not_start_or_hangs_at_its_start(
+def test_a_reload_is_refused_while_the_new_program_does_not_start(
     serve: Serve, tmp_path: Path
 ) -> None:
+    file = tmp_path / "config.toml"
+    file.touch()
+    variables = {"LASTWORD_NO_CONFIG": "", "LASTWORD_CONFIG": str(file)}
+    gateway = serve("hang", variables=variables)
+    with viewing(gateway) as viewer:
+        session, prompt = begun(gateway, viewer)
+        file.write_text("[gateway]\nsessions = 'many'\n", encoding="utf-8")
+        os.kill(gateway.front.pid, signal.SIGHUP)
+        until("it is refused", lambda: "not reloaded, since the installed" in gateway.stderr())
+        assert "config.toml:2: sessions" in gateway.stderr()
+        viewer.cancel(session)
+        assert viewer.answer(prompt)["result"]["stopReason"] == "cancelled"
+        file.write_text("", encoding="utf-8")
+        gateway.reload()
+
+
+@pytest.mark.processes
+def test_the_agents_end_if_the_new_program_hangs_at_its_start(serve: Serve, tmp_path: Path) -> None:
     flag, site = tmp_path / "hangs", tmp_path / "site"
     site.mkdir()
+    (site / "sitecustomize.py").write_text(HANGS_AT_START.format(flag=str(flag)), encoding="utf-8")
     path = os.pathsep.join((str(site), str(ROOT)))
     gateway = serve("hang", variables={"PYTHONPATH": path})
-    with viewing(gateway) as before:
-        begun(gateway, before)
-        running = agents(gateway)
-        gateway.root.rename(gateway.folder / "elsewhere")
-        gateway.tell("reload")
-        before.closed()
-    assert gateway.front.wait(FUSE_SECONDS) == 2
-    have_ended(running)
-    (gateway.folder / "elsewhere").rename(gateway.root)
-    (site / "sitecustomize.py").write_text(HANGS_AT_START.format(flag=str(flag)), encoding="utf-8")
-    gateway.start()
     with viewing(gateway) as before:
         begun(gateway, before)
         running = agents(gateway)

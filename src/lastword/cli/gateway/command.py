@@ -207,10 +207,12 @@ def main(arguments: Sequence[str]) -> int:
 
 def _serve(arguments: Sequence[str]) -> int:
     from lastword.cli.gateway.holder import holder_of  # noqa: PLC0415
-    from lastword.gateway.front.process import INHERITED, ServingError, serve  # noqa: PLC0415
+    from lastword.gateway.front.process import INHERITED, TRIAL, ServingError, serve  # noqa: PLC0415
     from lastword.outbox.own_reports import OwnReports  # noqa: PLC0415
 
     settings = read(arguments, use(arguments, "gateway"))
+    if os.environ.get(INHERITED) == TRIAL:
+        return 0
     holder = settings.holder
     program = holder.command[0]
     # A reload continues with the sessions that are there, whether or not the agent still is.

@@ -22,12 +22,13 @@ import logging
 import os
 import signal
 import socket
+import subprocess
 import sys
 import time
 from collections.abc import Callable  # noqa: TC003 - msgspec reads annotations
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import msgspec
 import uvicorn
@@ -66,12 +67,15 @@ from lastword.platform.pipes import close
 from lastword.platform.process import ensure_standard_streams, without_our_locale
 
 if TYPE_CHECKING:
-    from collections.abc import Generator
+    from collections.abc import Awaitable, Generator, Mapping
     from types import FrameType
 
     from lastword.gateway.front.fleet_node import FleetNode
     from lastword.gateway.front.holders import MakeHolder
     from lastword.gateway.settings.values import GatewaySettings
+
+    WouldStart: TypeAlias = Callable[[Callable[[], bool]], Awaitable[bool]]
+    """Returns whether the program that is to replace this one would start, while that is wanted."""
 
 
 UNWATCHED_SECONDS = 1.0
@@ -121,8 +125,8 @@ class FolderWatch:
 LOOK_SECONDS = 60.0
 """How often to look; an installation that is the same twice in a row is complete."""
 
-UPGRADE_START_SECONDS = 60.0
-"""How long the other version may take to show its help."""
+TRIAL_SECONDS = 60.0
+"""How long a trial may take."""
 
 _FILE = Path(_version.__file__)
 
@@ -138,6 +142,9 @@ def _installed() -> bytes:
 INHERITED = "LASTWORD_GATEWAY_SOCKET"
 """The environment variable with the file descriptors for the program that replaces this one: the
 listening socket, the process id file, and the file with what continues."""
+
+TRIAL = "trial"
+"""Its value for a program that only shows whether it would start."""
 
 BACKLOG = 1024
 START_SECONDS = 60
@@ -241,7 +248,9 @@ def serve(
     ensure_standard_streams()
     without_our_locale()
     # Agents get no URLs of the fleet, which may have a password; a newer program gets them again.
-    started_in, fleet_urls = os.getcwd(), os.environ.pop(VARIABLE, None)
+    started_in, fleet_urls = os.getcwd(), os.environ.get(VARIABLE)
+    would_start = partial(_would_start, started_in, {**os.environ, INHERITED: TRIAL})
+    os.environ.pop(VARIABLE, None)
     if holder.root:
         os.chdir(holder.root)
 
@@ -256,7 +265,9 @@ def serve(
             if handed is not None:
                 await holders.adopt(handed, lambda: signal.alarm(START_SECONDS))
             begun = partial(ready, welcome)
-            return await _serve(settings, front, services, listening, pid_file, signals, begun)
+            return await _serve(
+                settings, front, services, listening, pid_file, signals, begun, would_start
+            )
         finally:
             if fleet is not None:
                 await fleet.leave(goes_on=signals.is_reload)
@@ -408,6 +419,7 @@ async def _serve(  # noqa: PLR0913, PLR0917 - what it is made of
     pid_file: PidFile,
     signals: FrontSignals,
     begun: Callable[[], None],
+    would_start: WouldStart,
 ) -> HandedHolders:
     """Serve until a signal comes; return what continues in the program that replaces this one."""
     config = uvicorn.Config(
@@ -446,13 +458,15 @@ async def _serve(  # noqa: PLR0913, PLR0917 - what it is made of
         asyncio.create_task(_forget_old(services.holders, settings.log_age_seconds)),
         asyncio.create_task(_keep(pid_file, control, services.holders.run_folder)),
         asyncio.create_task(front.quality.watch()),
-        asyncio.create_task(_upgrade(services)),
+        asyncio.create_task(_upgrade(services, would_start)),
         asyncio.create_task(LimitWaits(services.holders, services.directory).watch()),
     ]
     while True:
         waiting = asyncio.create_task(signals.came.wait())
         await asyncio.wait((task, waiting), return_when=asyncio.FIRST_COMPLETED)
         cost = services.reload_cost
+        if signals.is_reload and not cost and not await would_start(lambda: signals.is_reload):
+            cost = "the installed version does not start with these options and files"
         if not signals.is_reload or not cost:
             break
         signals.drop_reload()
@@ -499,28 +513,42 @@ async def _keep(pid_file: PidFile, control: ControlSocket, run_folder: str) -> N
         folder.close()
 
 
-async def _upgrade(services: FrontServices) -> None:
+async def _would_start(
+    folder: str, variables: Mapping[str, str], is_wanted: Callable[[], bool]
+) -> bool:
+    """Return whether the installed program takes our options and files; it says why not."""
+    nowhere, until = subprocess.DEVNULL, time.monotonic() + TRIAL_SECONDS
+    try:
+        trial = await asyncio.create_subprocess_exec(
+            *_words(), stdin=nowhere, stdout=nowhere, cwd=folder, env=variables
+        )
+    except OSError as error:
+        sys.stderr.write(f"lastword: {error}\n")
+        return False
+    try:
+        while trial.returncode is None and is_wanted() and time.monotonic() < until:  # noqa: ASYNC110
+            await asyncio.sleep(KEEP_SECONDS)
+        return trial.returncode == 0
+    finally:
+        if trial.returncode is None:
+            trial.kill()
+            await trial.wait()
+
+
+def _words() -> list[str]:
+    """Return the command line of the program that replaces this one."""
+    return [sys.executable, "-P", "-m", "lastword", *sys.argv[1:]]
+
+
+async def _upgrade(services: FrontServices, would_start: WouldStart) -> None:
     """Have another version take over once it is installed and starts, and no agent would end."""
     refused = before = running = _installed()
     while True:
         await asyncio.sleep(LOOK_SECONDS)
         now = _installed()
         if now == before and now not in {b"", running, refused}:
-            words = ("-P", "-m", "lastword", "gateway", "--help")
-            nowhere = asyncio.subprocess.DEVNULL
-            trial = await asyncio.create_subprocess_exec(
-                sys.executable, *words, stdin=nowhere, stdout=nowhere, stderr=nowhere
-            )
-            try:
-                async with asyncio.timeout(UPGRADE_START_SECONDS):
-                    if await trial.wait() == 0:
-                        break
-            except TimeoutError:
-                pass
-            finally:
-                if trial.returncode is None:
-                    trial.kill()
-                    await trial.wait()
+            if await would_start(lambda: True):
+                break
             refused = now
             sys.stderr.write(
                 "lastword: another version is installed, which does not start; the gateway keeps "
@@ -587,8 +615,7 @@ def _become_newer(listening: socket.socket, pid_file: int, left: HandedHolders) 
         os.set_inheritable(number, True)  # noqa: FBT003 - its only form
     os.environ[INHERITED] = f"{listening.fileno()},{pid_file},{file}"
     signal.alarm(START_SECONDS)  # it survives the exec, and ends a program that hangs
-    words = [sys.executable, "-P", "-m", "lastword", *sys.argv[1:]]
-    os.execv(sys.executable, words)  # noqa: S606
+    os.execv(sys.executable, _words())  # noqa: S606
 
 
 RELOAD = signal.SIGHUP

@@ -478,7 +478,7 @@ class HeldSession:
         # How a request ended is known even if the agent has died since.
         is_again = request_id is not None and self.hub.has_ended(attached.attachment, request_id)
         waiting = self._until_resumed
-        if waiting is not None and not (self.is_over or closes):
+        if waiting is not None and not (self.is_over or closes or is_again):
             if may_wait([each for _, each in waiting], frame):
                 waiting.append((attached, frame))
             elif request_id is not None and method is not None:
