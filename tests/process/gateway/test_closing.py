@@ -299,8 +299,8 @@ def test_a_fork_is_made_once_over_any_link_and_keeps_its_directories_when_it_is_
         viewer.turn(forked)
     assert len(noted(tmp_path / "noted", "session/fork")) == 1
     gateway.crash()
-    with ViewerClient(gateway) as viewer:
-        viewer.load(forked, gateway.root)
+    with attached(gateway, forked) as viewer:
+        viewer.turn(forked)
     (restored,) = noted(tmp_path / "noted", "session/load")
     assert restored["additionalDirectories"] == [str(more)]
     assert restored["cwd"] == str(gateway.root)

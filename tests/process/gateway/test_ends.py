@@ -415,10 +415,12 @@ def test_a_session_is_shown_and_can_be_closed_while_its_agent_still_loads_it(
     waits.touch()
     with attached(gateway, session) as viewer:
         assert viewer.said  # from the log
+        fork = viewer.request("session/fork", gateway.opening(sessionId=session))
         prompt = viewer.prompt(session)
         viewer.result("_lastword/ping", {})
-        assert not any(frame.get("id") == prompt for frame in viewer.frames)
+        assert not any(frame.get("id") in {fork, prompt} for frame in viewer.frames)
         waits.unlink()
+        assert "no method" in viewer.answer(fork)["error"]["message"]
         assert has_ended_well(viewer.answer(prompt))
     gateway.crash()
     waits.touch()

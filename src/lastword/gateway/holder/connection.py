@@ -326,18 +326,26 @@ class ViewerConnection:
         elif method in acp.BRINGS_BACK and request_id is not None:
             self._attach(frame, request_id)
         elif method == acp.FORK and request_id is not None:
-            session = self._holder.sessions.get(session_id)
-            if session is None:
-                self._refuse(request_id, session_id)
-            elif session.failed is not None:
-                self.send(jsonrpc.error(request_id, session.failed))
-            else:
-                self._holder.open_session(self, frame, jsonrpc.params_of(frame), origin=session)
+            self._fork(frame, request_id)
         elif session_id in self._attached:
             here = self._attached[session_id]
             here.session.receive(here, frame)
         elif request_id is not None:
             self._refuse(request_id, session_id)
+
+    def _fork(self, frame: Frame, request_id: bytes) -> None:
+        """Have a session forked once its agent has it."""
+        session_id = frame.message.session_id or ""
+        session = self._holder.sessions.get(session_id)
+        if session is None:
+            self._refuse(request_id, session_id)
+        elif session.waits(self, frame, partial(self._fork, frame, request_id)):
+            pass
+        elif session.failed is not None:
+            self.send(jsonrpc.error(request_id, session.failed))
+        else:
+            params = jsonrpc.params_of(frame)
+            self._holder.open_session(self, frame, params, origin=session)
 
     def _refuse(self, request_id: bytes, session_id: str) -> None:
         """Answer for a session that is not here; its viewers come back to where it is now."""

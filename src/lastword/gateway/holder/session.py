@@ -12,6 +12,7 @@ import os
 import re
 import secrets
 import time
+from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
 
 import msgspec
@@ -54,7 +55,7 @@ if TYPE_CHECKING:
     from lastword.gateway.api.shapes import SessionView
     from lastword.gateway.fleet.ownership import Ownership
     from lastword.gateway.holder.agent_process import HeldAgent, OwnRequests
-    from lastword.gateway.holder.connection import AttachedSession
+    from lastword.gateway.holder.connection import AttachedSession, ViewerConnection
     from lastword.gateway.holder.effects import HubEffect, Message
     from lastword.gateway.holder.quality import HolderQuality
     from lastword.gateway.holder.recording import HolderRecord, SessionNotices
@@ -181,8 +182,8 @@ class HeldSession:
         """Why the agent could not take the session over."""
         self.may_resume: bool = False
         """Whether the next prompt has it try again."""
-        self._until_resumed: list[tuple[AttachedSession, Frame]] | None = None
-        """What waits while it tries."""
+        self._until_resumed: list[tuple[Frame, Callable[[], object]]] | None = None
+        """The frames that wait while it tries, and what receives each."""
         self.was_left = False
         """Whether its last holder ended in order, with everything that was open."""
         self.is_stored: bool = True
@@ -477,15 +478,12 @@ class HeldSession:
         refused = access.unknown_session(self.id) if self.is_over else self.failed
         # How a request ended is known even if the agent has died since.
         is_again = request_id is not None and self.hub.has_ended(attached.attachment, request_id)
-        waiting = self._until_resumed
-        if waiting is not None and not (self.is_over or closes or is_again):
-            if may_wait([each for _, each in waiting], frame):
-                waiting.append((attached, frame))
-            elif request_id is not None and method is not None:
-                attached.send(jsonrpc.error(request_id, access.too_much_waits()))
+        again = partial(self.receive, attached, frame)
+        if not (closes or is_again) and self.waits(attached.link, frame, again):
             return
         if self.may_resume and method == acp.PROMPT and not (self.is_over or is_again):
-            self.resumes((attached, frame))
+            self.resumes()
+            self.waits(attached.link, frame, again)
             self._holder.resume(self)
             return
         if refused is not None and (self.is_over or not (closes or is_again)):
@@ -501,15 +499,32 @@ class HeldSession:
                 return
         self.carry_out(effects)
 
-    def resumes(self, *waiting: tuple[AttachedSession, Frame]) -> None:
-        """Have these frames, and those that come, wait until the agent has resumed it."""
-        self.may_resume, self._until_resumed = False, list(waiting)
+    def resumes(self) -> None:
+        """Have the frames that come wait until the agent has resumed it."""
+        self.may_resume, self._until_resumed = False, []
+
+    def waits(self, link: ViewerConnection, frame: Frame, again: Callable[[], object]) -> bool:
+        """Return whether a frame waits for that, or was refused since there is no room.
+
+        Args:
+            link: The link over which it came.
+            frame: The frame.
+            again: Receives it again.
+        """
+        waiting, request_id = self._until_resumed, frame.message.request_id
+        if waiting is None:
+            return False
+        if may_wait([each for each, _ in waiting], frame):
+            waiting.append((frame, again))
+        elif request_id is not None and frame.message.method is not None:
+            link.send(jsonrpc.error(request_id, access.too_much_waits()))
+        return True
 
     def has_resumed(self) -> None:
         """Receive what has waited for the agent to resume it, or to fail."""
         waiting, self._until_resumed = self._until_resumed or [], None
-        for attached, frame in waiting:
-            self.receive(attached, frame)
+        for _, again in waiting:
+            again()
         self.may_resume = self.failed is not None and not self.is_only_read
 
     def grew(self) -> None:
