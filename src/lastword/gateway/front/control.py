@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from lastword.core.protocol import jsonrpc
 from lastword.core.protocol.acp import object_of
+from lastword.errors import StoreError
 from lastword.gateway import wire
 from lastword.gateway.run_folder import make_private, pid_of
 
@@ -60,7 +61,7 @@ class ControlSocket:
         """Make the socket again if it was deleted; return whether it was."""
         if os.path.lexists(self._path):  # noqa: ASYNC240 - some microseconds
             return False
-        with contextlib.suppress(OSError):  # as of a home folder that is not mounted now
+        with contextlib.suppress(OSError, StoreError):  # as at the end of a login
             make_private(self._holders.run_folder)
             await self.make()
         return True

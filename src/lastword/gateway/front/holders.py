@@ -572,7 +572,10 @@ class LimitWaits:
     async def watch(self) -> None:
         """Start a holder for each whose limit has ended, until cancelled."""
         while True:
-            for session in await asyncio.to_thread(self._due, time.time()):
+            due: list[WaitingSession] = []
+            with contextlib.suppress(OSError):  # as of a lack of descriptors
+                due = await asyncio.to_thread(self._due, time.time())
+            for session in due:
                 with contextlib.suppress(StartError, OSError):
                     await self._directory.of_session(session.view.id, session.client)
             await asyncio.sleep(WAITS_LOOK_SECONDS)

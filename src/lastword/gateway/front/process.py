@@ -562,7 +562,8 @@ async def _upgrade(services: FrontServices, would_start: WouldStart) -> None:
 
 async def _forget_old(holders: Holders, age_seconds: float) -> None:
     while True:
-        holders.forget_old(age_seconds, time.time())
+        with contextlib.suppress(OSError):  # as of a lack of descriptors
+            holders.forget_old(age_seconds, time.time())
         await asyncio.sleep(FORGET_EVERY_SECONDS)
 
 

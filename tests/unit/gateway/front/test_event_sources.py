@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import os
 import tempfile
 import time
@@ -19,8 +20,10 @@ from lastword.gateway import wire
 from lastword.gateway.api.requests import EventQuery, NoSessionError, whole_page
 from lastword.gateway.api.shapes import SessionState
 from lastword.gateway.api.views import view_in
+from lastword.gateway.front import holders as holders_module
+from lastword.gateway.front.control import ControlSocket
 from lastword.gateway.front.directory import SessionSource
-from lastword.gateway.front.holders import Holders
+from lastword.gateway.front.holders import Holders, LimitWaits
 from lastword.gateway.holder.effects import begun
 from lastword.gateway.log.entries import About, LogEntry, LogKind
 from lastword.gateway.log.files import LogLock, LogOwner
@@ -162,3 +165,29 @@ def test_the_log_of_a_session_that_has_not_ended_is_kept_until_it_would_have(fol
     log.close()
     assert holders(folder).forget_old(DAY, now + 9.9 * DAY) == 0
     assert holders(folder).forget_old(DAY, now + 10.1 * DAY) == 1
+
+
+@fused
+async def test_waiting_sessions_are_looked_for_again_after_a_lack_of_descriptors(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(holders_module, "WAITS_LOOK_SECONDS", 0.0)
+    loop, looked, lacks = asyncio.get_running_loop(), asyncio.Event(), [True]
+
+    def waiting() -> list[object]:
+        if lacks:
+            lacks.pop()
+            raise OSError(errno.EMFILE, "Too many open files")
+        loop.call_soon_threadsafe(looked.set)
+        return []
+
+    watching = asyncio.create_task(LimitWaits(mock.Mock(waiting=waiting), mock.Mock()).watch())
+    await looked.wait()
+    watching.cancel()
+
+
+@fused
+async def test_a_run_folder_that_cannot_be_made_now_is_tried_again(tmp_path: Path) -> None:
+    (tmp_path / "run").touch()
+    template = HolderSettings(run_folder=str(tmp_path / "run" / "one"), command=["agent"])
+    assert await ControlSocket(Holders(template, mock.Mock())).keep()
