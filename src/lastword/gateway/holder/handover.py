@@ -48,6 +48,7 @@ class HandedHolder(msgspec.Struct, frozen=True, kw_only=True):
         numbers: the last number of a request to the agent.
         turns: how many turns there have been.
         sessions: its sessions.
+        clocks: the clocks of these.
         opened: the requests that opened them.
         agent: the agent.
     """
@@ -60,6 +61,7 @@ class HandedHolder(msgspec.Struct, frozen=True, kw_only=True):
     numbers: int
     turns: int
     sessions: list[str]
+    clocks: dict[str, float] = {}
     opened: list[OpenedBy]
     agent: HandedAgent
 
@@ -126,7 +128,7 @@ def past_lines(
 
 
 def _lines_of(session: HeldSession, entry: LogEntry, *, is_open: bool) -> Iterator[PastLine]:
-    at = time.monotonic() - max(time.time() - entry.at_ms / 1000, 0.0)
+    at = min(entry.at_ms / 1000 - session.clock, time.monotonic())
     frame = jsonrpc.decode(entry.frame) if entry.frame else None
     if not isinstance(frame, jsonrpc.Frame):
         return

@@ -79,7 +79,7 @@ class Hub:
         turns: Callable[[], int] | None = None,
         unattended_seconds: float | None = 24 * 3600.0,
         question_timeout: str = "",
-        goes_on: bool = False,
+        clock: float | None = None,
     ) -> None:
         """Begin on a log, which may have a past.
 
@@ -91,7 +91,8 @@ class Hub:
             unattended_seconds: How long a question waits without a controller; `None`: not at all.
             question_timeout: How long it waits in any case, and what is answered then, as
                 `--ask-timeout` has it; empty for no limit.
-            goes_on: The agent that asked the open questions is still running.
+            clock: How far the wall clock was ahead of the monotonic one, if the agent that asked
+                the open questions is still running.
         """
         self._log = log
         self.head: int = log.head
@@ -113,9 +114,9 @@ class Hub:
         self._waits = WaitLines()
         self._presence = PresenceBounds()
         self._activity = Activity()
-        self._recall(goes_on=goes_on)
+        self._recall(clock)
 
-    def _recall(self, *, goes_on: bool) -> None:
+    def _recall(self, clock: float | None) -> None:
         """Restore what the log says was open, in a process that takes the session over."""
         for pinned in self._log.pins.of("open:"):
             about = pinned.entry.about
@@ -127,8 +128,8 @@ class Hub:
         self._lost_questions: list[int] = []
         for _, asked in self._log.pins.of("ask:"):
             number = asked.about.number
-            if goes_on:
-                since = time.monotonic() - max(time.time() - asked.at_ms / 1000, 0.0)
+            if clock is not None:
+                since = min(asked.at_ms / 1000 - clock, time.monotonic())
                 self._questions[number] = OpenQuestion(
                     asked.about.request, asked.about.method, since, asked.frame
                 )

@@ -29,7 +29,7 @@ from lastword.gateway.holder.effects import waiting_turn
 from lastword.gateway.holder.handover import FLEET_SECONDS, HandedHolder, OpenedBy, past_lines
 from lastword.gateway.holder.openings import UNDER_WAY, Opening, Openings, bring_back, resume_again
 from lastword.gateway.holder.recording import HolderRecord
-from lastword.gateway.holder.session import HeldSession
+from lastword.gateway.holder.session import HeldSession, wall_ahead
 from lastword.gateway.log.files import LogOwner
 from lastword.gateway.quality import metrics
 from lastword.gateway.viewing import access
@@ -226,6 +226,7 @@ class Holder:
             numbers=numbers,
             turns=turns,
             sessions=list(self.sessions),
+            clocks={name: each.clock for name, each in self.sessions.items()},
             opened=[OpenedBy(*each) for each in self._openings.all_opened()],
             agent=agent,
         )
@@ -241,10 +242,11 @@ class Holder:
         self.initialized = handed.initialized
         until = time.monotonic() + FLEET_SECONDS
         for session_id in handed.sessions:
+            clock = handed.clocks.get(session_id, wall_ahead())
             try:
                 if self.fleet is not None:
                     await self.fleet.reclaim(session_id, until)
-                self.add(HeldSession.open(self, session_id, goes_on=True))
+                self.add(HeldSession.open(self, session_id, clock=clock))
                 if self.fleet is not None:
                     await self.fleet.opened(self.sessions[session_id])
             except LastwordError as error:

@@ -157,7 +157,7 @@ class HeldSession:
         log: Log,
         lock: LogLock,
         *,
-        goes_on: bool = False,
+        clock: float | None = None,
     ) -> None:
         self.id = session_id
         self._lock = lock
@@ -165,6 +165,9 @@ class HeldSession:
         """Its id towards the agent. Agents that number their sessions use each more than once."""
         self.quality: HolderQuality = holder.quality
         self.log: Log = log
+        self.clock: float = wall_ahead() if clock is None else clock
+        """How far the wall clock was ahead of the monotonic one when the agent last spoke or was
+        spoken to. It jumps, as when the machine was suspended."""
         self.run: str = holder.notices.run if holder.notices is not None else ""
         record, agents_id = holder.record, self.agents_id
         log.observers.append(lambda commit: record.committed(agents_id, commit.entries))
@@ -198,7 +201,7 @@ class HeldSession:
             turns=holder.conversation.next_turn,
             unattended_seconds=holder.settings.unattended_seconds,
             question_timeout=holder.settings.question_timeout,
-            goes_on=goes_on,
+            clock=clock,
         )
         self._is_marked = False
         """Its log has a mark for its front: the session waits for the end of a limit."""
@@ -268,7 +271,7 @@ class HeldSession:
         agents_id: str = "",
         *,
         lock: LogLock | None = None,
-        goes_on: bool = False,
+        clock: float | None = None,
     ) -> HeldSession:
         """Open a session's log, creating it if needed.
 
@@ -277,7 +280,7 @@ class HeldSession:
             session_id: The session.
             agents_id: The agent's id for it, if it is new.
             lock: Its lock, if that was taken.
-            goes_on: Its agent keeps running, with everything that is open.
+            clock: Its `clock` so far, if its agent keeps running, with everything that is open.
 
         Raises:
             StoreError: It cannot be used, or another process has it.
@@ -295,7 +298,7 @@ class HeldSession:
             log.remember(name, value)
         if agents_id:
             log.remember("agents_id", agents_id)
-        session = cls(holder, session_id, log, lock, goes_on=goes_on)
+        session = cls(holder, session_id, log, lock, clock=clock)
         session.was_left = was_left
         if log.reason not in {"", "new"}:
             session.note(Kind.LOG_RESET, reason=log.reason, first=log.head + 1)
@@ -392,6 +395,7 @@ class HeldSession:
 
     def from_agent(self, frames: list[Frame]) -> None:
         """Receive the agent's output for this session from one read."""
+        self.clock = wall_ahead()
         if self.suppressed:
             self._has_replayed |= any(is_conversation(frame) for frame in frames)
             frames = [frame for frame in frames if frame.message.method != acp.UPDATE]
@@ -456,6 +460,7 @@ class HeldSession:
             message.call()
             return
         if isinstance(message, ToAgent):
+            self.clock = wall_ahead()
             self._holder.agent.send(self.towards_agent(message.line))
             return
         attachment = message.attachment
@@ -799,6 +804,11 @@ class HeldSession:
                 activity=self.hub.activity,
             ),
         )
+
+
+def wall_ahead() -> float:
+    """Return how far the wall clock is ahead of the monotonic one."""
+    return time.time() - time.monotonic()
 
 
 def _update_of(entry: LogEntry) -> dict[str, Any]:

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import itertools
 from typing import TYPE_CHECKING, Any
+from unittest import mock
 
+import msgspec
 import pytest
 
 from lastword.core.protocol import jsonrpc
 from lastword.core.timeline.entry import Kind
 from lastword.gateway.fleet.replicated_log import ReplicatedLog
 from lastword.gateway.holder.effects import Commit, Effects, Retell, ToAgent, ToViewer
+from lastword.gateway.holder.handover import past_lines
 from lastword.gateway.holder.hub import MAX_OPEN, Hub
 from lastword.gateway.log.entries import Cursor, LogKind, Pins
 from lastword.gateway.log.session_log import LastingLog
@@ -20,7 +23,7 @@ from lastword.gateway.viewing.frames import question_id, session_key
 from lastword.gateway.viewing.reader import CursorError, Role, Viewer
 from lastword.gateway.viewing.render import WAITS
 from tests.kit.fleet.in_memory import LatePublisher
-from tests.kit.gateway.entries_made import SESSION, frame_of, said, update_line
+from tests.kit.gateway.entries_made import SESSION, ask, frame_of, out, said, update_line
 from tests.kit.rows import every
 
 if TYPE_CHECKING:
@@ -484,3 +487,17 @@ def test_a_session_is_closed_once_its_agent_has_closed_it() -> None:
         assert not play.hub.is_closed
         play.agent(answer)
     assert play.hub.is_closed
+
+
+def test_what_a_reload_keeps_is_as_old_as_it_was_although_the_wall_clock_has_jumped() -> None:
+    log = MemoryLog()
+    prompt = msgspec.structs.replace(said(1), at_ms=1_000_000)
+    question = msgspec.structs.replace(ask(3), at_ms=1_007_000)
+    log.append([prompt, out(at_ms=1_005_000), question])
+    hub = Hub(log, session_id=SESSION, numbers=int, question_timeout="60=reject", clock=990.0)
+    assert hub.next_timeout() == 77.0
+    session = mock.Mock(agents_id=SESSION, log=log, clock=990.0, towards_agent=bytes)
+    session.recall.return_value = {}
+    session.choices.return_value.made = {}
+    handed = mock.Mock(initialized={})
+    assert [line.at for line in past_lines({}, handed, [session])][-3:] == [10.0, 15.0, 17.0]
