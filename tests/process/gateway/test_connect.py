@@ -13,12 +13,14 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from tests.kit.command import at_a_terminal, command
+from tests.kit.gateway.agents import noting
 from tests.kit.gateway.api import ApiClient
-from tests.kit.gateway.editor import Editor, connected, counting
+from tests.kit.gateway.editor import Editor, before, connected, counting
 from tests.kit.gateway.fault_proxy import Fault, FaultProxy, Plan
 from tests.kit.gateway.serving import until
 from tests.kit.gateway.viewing import TYPED, failure_of
-from tests.kit.patience import fused
+from tests.kit.patience import FUSE_SECONDS, fused
+from tests.kit.sidecar import hurried
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -202,6 +204,33 @@ async def test_a_link_cut_at_random_bytes_loses_and_duplicates_nothing(gateway: 
         status, said = await editor.close()
         assert status == 0
         assert session_id in said
+
+
+@fused
+async def test_what_an_editor_sends_just_before_it_leaves_arrives_once_over_a_slow_link(
+    tmp_path: Path, serve: Serve
+) -> None:
+    notes = tmp_path / "noted"
+    gateway = serve("", command=noting(notes))
+    ends = dict.fromkeys(("shell.LEAVE_SECONDS", "dial.CLOSE_SECONDS"), FUSE_SECONDS)
+    patient = hurried({f"gateway.connecting.{name}": value for name, value in ends.items()})
+    environment = os.environ | {"LASTWORD_GATEWAY_TOKEN": gateway.token()}
+    async with FaultProxy(gateway.port, lambda _: Plan(delay_seconds=0.0005)) as proxy:
+        url = f"http://127.0.0.1:{proxy.port}"
+        command = [*patient, sys.executable, "-m", "lastword", "connect", url]
+        async with before(command, environment) as editor:
+            session_id = await editor.begin(gateway.root)
+            pad = "x" * 8_000_000  # more than the sockets on the way hold
+            editor.send({"method": "_x/note", "params": {"sessionId": session_id, "pad": pad}})
+            await editor.close()
+
+    def has_come() -> bool:
+        text = notes.read_text()
+        return "_x/note" in text and text.endswith("\n")
+
+    await asyncio.to_thread(until, "it has come", has_come)
+    await asyncio.to_thread(gateway.close)
+    assert notes.read_text().count("_x/note") == 1
 
 
 @pytest.mark.processes

@@ -531,9 +531,8 @@ class ConnectShell:
                 await self._has_outgoing.wait()
                 self._has_outgoing.clear()
                 while self._outgoing and self._socket is socket:
-                    await socket.send(self._outgoing[0], text=True)
-                    if self._socket is socket and self._outgoing:
-                        del self._outgoing[0]
+                    line = self._outgoing.pop(0)  # `run` sends the others when the editor leaves
+                    await socket.send(line, text=True)
                     self._is_superseded.set()
 
 
