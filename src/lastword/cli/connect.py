@@ -92,12 +92,11 @@ def main(arguments: Sequence[str]) -> int:
     if sys.stdin is not None and sys.stdin.isatty():
         sys.stderr.write(AT_A_TERMINAL.format(url=options.url))
     connector = Connector(session=options.session)
-    status = StatusLine(sys.stderr)
+    status = StatusLine(2)
     shell = ConnectShell(connector, url, tokens, status, elsewhere=elsewhere)
     asyncio.run(shell.run())
-    status.close()
-    for session_id in connector.session_ids:
-        status.say(
-            f"session {session_id} stays on the gateway; --session {session_id} continues it"
-        )
+    status.close(
+        f"session {session_id} stays on the gateway; --session {session_id} continues it"
+        for session_id in connector.session_ids
+    )
     return 0

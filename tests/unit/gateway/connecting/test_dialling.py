@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import io
 import json
+import os
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -128,26 +128,43 @@ def test_a_name_or_a_proxy_that_cannot_be_used_ends_the_attempt_at_once(
     assert dial.failed(failed.value) == reconnect.ConnectFailed(cause)
 
 
-def test_each_line_replaces_the_one_before_on_a_terminal_and_stands_by_itself_on_a_pipe() -> None:
+def test_each_line_replaces_the_one_before_on_a_terminal_and_stands_by_itself_on_a_pipe(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     shown = {}
     for is_terminal in (True, False):
-        stream = io.StringIO()
-        stream.isatty = lambda here=is_terminal: here  # type: ignore[method-assign]
-        status = StatusLine(stream)
-        for line in ("Connecting.", "Connecting.", "Reconnected after 3 s."):
+        monkeypatch.setattr("os.isatty", lambda _, here=is_terminal: here)
+        reading, writing = os.pipe()
+        status = StatusLine(writing)
+        for line in ("Connecting.", "Connecting.", "Reconnected\x1b[2J after 3 s."):
             status.show(line)
         if not is_terminal:
             status.show("")
         status.say("stays")
-        status.close()
-        shown[is_terminal] = stream.getvalue()
+        status.close(["last"])
+        shown[is_terminal] = os.read(reading, 4096).decode()
+        os.close(reading)
+        status.say("to nobody")
+        os.close(writing)
     assert shown[False] == (
-        "lastword: Connecting.\nlastword: Reconnected after 3 s.\nlastword: stays\n"
+        "lastword: Connecting.\nlastword: Reconnected after 3 s.\nlastword: stays\nlastword: last\n"
     )
     assert shown[True] == (
         f"{CLEAR}lastword: Connecting.{CLEAR}lastword: Reconnected after 3 s."
-        f"{CLEAR}lastword: stays\nlastword: Reconnected after 3 s.\n"
+        f"{CLEAR}lastword: stays\nlastword: Reconnected after 3 s.\nlastword: last\n"
     )
+
+
+def test_a_line_that_nobody_reads_is_left_out() -> None:
+    reading, writing = os.pipe()
+    status = StatusLine(writing)
+    for _ in range(1000):  # more than any pipe holds
+        status.say("x" * 3000)
+    os.read(reading, 1_000_000)
+    status.say("seen")
+    assert os.read(reading, 1_000_000).endswith(b"lastword: seen\n")
+    os.close(reading)
+    os.close(writing)
 
 
 def read(text: str) -> FolderMap:
