@@ -207,6 +207,21 @@ async def test_a_link_cut_at_random_bytes_loses_and_duplicates_nothing(gateway: 
 
 
 @fused
+async def test_a_frame_that_takes_longer_than_pings_and_probes_may_arrives_over_one_link(
+    tmp_path: Path, serve: Serve
+) -> None:
+    gateway = serve("", *QUICK, command=noting(tmp_path / "noted"))
+    async with (
+        FaultProxy(gateway.port, lambda _: Plan(delay_seconds=0.004)) as proxy,
+        connected(f"http://127.0.0.1:{proxy.port}", gateway.token(), hasty=True) as editor,
+    ):
+        session_id = await editor.begin(gateway.root)
+        answer = await editor.answer(editor.prompt(session_id, "x" * 4_500_000))
+        assert answer["result"] == {"stopReason": "end_turn"}
+        assert proxy.connections == 1
+
+
+@fused
 async def test_what_an_editor_sends_just_before_it_leaves_arrives_once_over_a_slow_link(
     tmp_path: Path, serve: Serve
 ) -> None:

@@ -13,7 +13,7 @@ import contextlib
 import os
 import socket
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 from urllib.parse import urlsplit, urlunsplit
 
 import msgspec
@@ -119,6 +119,8 @@ SCHEMES = {"http": "ws", "https": "wss", "ws": "ws", "wss": "wss"}
 DEFAULT_PATH = "/acp"
 TOKEN_VARIABLE = "LASTWORD_GATEWAY_TOKEN"  # noqa: S105 - a variable's name
 MAX_FRAME_BYTES = 80 * 1024 * 1024
+UNSENT_BYTES = 64 * 1024
+"""How much the kernel takes that it cannot send yet."""
 CLOSE_SECONDS = 2.0
 PRINTS = "`lastword gateway token` prints one on the gateway's machine"
 
@@ -214,6 +216,32 @@ def token_source(token: str, path: str, environment: Mapping[str, str]) -> Token
     return source
 
 
+class GatewaySocket(ClientConnection):
+    """A socket that knows whether anything moves on it, such as parts of a long frame."""
+
+    _has_heard = False
+    _unsent = 0
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Keep what cannot be sent yet here, where it is seen to go, and not in the kernel."""
+        super().connection_made(transport)
+        with contextlib.suppress(AttributeError, OSError):  # Windows, and the tunnel's socket
+            transport.get_extra_info("socket").setsockopt(
+                socket.IPPROTO_TCP, socket.TCP_NOTSENT_LOWAT, UNSENT_BYTES
+            )
+
+    def data_received(self, data: bytes) -> None:
+        """Receive data, which may be a part of a frame."""
+        self._has_heard = True
+        super().data_received(data)
+
+    def has_moved(self) -> bool:
+        """Return whether bytes have come or gone since the last look."""
+        before, self._unsent = self._unsent, self.transport.get_write_buffer_size()
+        has_heard, self._has_heard = self._has_heard, False
+        return has_heard or self._unsent < before
+
+
 class _Dialler(connect):
     """A connection that follows no redirects: the token is for this address only."""
 
@@ -221,7 +249,7 @@ class _Dialler(connect):
         return exc
 
 
-async def dial(url: str, token: str, host: str = "") -> ClientConnection:
+async def dial(url: str, token: str, host: str = "") -> GatewaySocket:
     """Open a socket, without its own timeout: the policy has one.
 
     Args:
@@ -239,7 +267,7 @@ async def dial(url: str, token: str, host: str = "") -> ClientConnection:
     return await _through(host, url, token, ssh.SHARED)
 
 
-async def _through(host: str, url: str, token: str, way: str) -> ClientConnection:
+async def _through(host: str, url: str, token: str, way: str) -> GatewaySocket:
     tunnel = await Tunnel.open(host, url, way)
     try:
         socket = await _connected(url, token, tunnel)
@@ -258,11 +286,12 @@ async def _through(host: str, url: str, token: str, way: str) -> ClientConnectio
     return socket
 
 
-async def _connected(url: str, token: str, tunnel: Tunnel | None) -> ClientConnection:
+async def _connected(url: str, token: str, tunnel: Tunnel | None) -> GatewaySocket:
     through: dict[str, Any] = {"sock": tunnel.socket} if tunnel else {}
     is_direct = tunnel is not None or is_loopback(urlsplit(url).hostname or "")
-    return await _Dialler(
+    made = await _Dialler(
         url,
+        create_connection=GatewaySocket,
         additional_headers={"Authorization": f"Bearer {token}"},
         user_agent_header=f"lastword-connect/{__version__}",
         compression=None,
@@ -273,13 +302,14 @@ async def _connected(url: str, token: str, tunnel: Tunnel | None) -> ClientConne
         max_size=MAX_FRAME_BYTES,
         **through,
     )
+    return cast("GatewaySocket", made)
 
 
 _OPEN: set[asyncio.Task[None]] = set()
 """The tasks that end tunnels with their sockets: the loop itself would forget them."""
 
 
-async def _end_with(socket: ClientConnection, tunnel: Tunnel) -> None:
+async def _end_with(socket: GatewaySocket, tunnel: Tunnel) -> None:
     with contextlib.suppress(asyncio.CancelledError):
         await socket.wait_closed()
     await tunnel.close()

@@ -48,10 +48,8 @@ from lastword.platform.pipes import is_polled
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from websockets.asyncio.client import ClientConnection
-
     from lastword.gateway.connecting.core import Connector
-    from lastword.gateway.connecting.dial import TokenSource
+    from lastword.gateway.connecting.dial import GatewaySocket, TokenSource
     from lastword.gateway.connecting.ssh import Elsewhere
     from lastword.gateway.connecting.status_line import StatusLine
 
@@ -254,7 +252,7 @@ class ConnectShell:
         self._teller: asyncio.TimerHandle | None = None
         self._attempt: asyncio.Task[None] | None = None
         self._closing: set[asyncio.Task[None]] = set()
-        self._socket: ClientConnection | None = None
+        self._socket: GatewaySocket | None = None
         self._outgoing: list[bytes] = []
         self._has_outgoing = asyncio.Event()
         self._is_superseded = asyncio.Event()
@@ -421,7 +419,9 @@ class ConnectShell:
 
     def _tick(self) -> None:
         self._timer = None
-        if self._editor_is_slow:  # then an answer may have come that was not read
+        has_moved = self._socket is not None and self._socket.has_moved()
+        # An answer may have come that was not read, or be behind a long frame on a slow link.
+        if self._editor_is_slow or has_moved:
             self._step(Signal.FRAME)
         self._step(Signal.TICK)
         if self._timer is None and self._state is not None:
@@ -524,7 +524,7 @@ class ConnectShell:
         finally:
             sending.cancel()
 
-    async def _send(self, socket: ClientConnection) -> None:
+    async def _send(self, socket: GatewaySocket) -> None:
         """Send what is due; the receiving task notices the socket's end."""
         with contextlib.suppress(ConnectionClosed):
             while self._socket is socket:
@@ -536,7 +536,7 @@ class ConnectShell:
                     self._is_superseded.set()
 
 
-async def _close(socket: ClientConnection, code: int, reason: str) -> None:
+async def _close(socket: GatewaySocket, code: int, reason: str) -> None:
     """Close a socket that may be dead."""
     with contextlib.suppress(OSError, ConnectionClosed, TimeoutError):
         async with asyncio.timeout(LEAVE_SECONDS):

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+from functools import partial
 from typing import TYPE_CHECKING, Any, cast
 
 from starlette.responses import StreamingResponse
@@ -44,8 +45,8 @@ if TYPE_CHECKING:
     from lastword.gateway.quality.metrics import FrontCounts
 
 
-ABORT = "lastword.abort"
-"""The entry of the ASGI scope's `extensions` that ends the connection at once."""
+TRANSPORT = "lastword.transport"
+"""The entry of the ASGI scope's `extensions` with the connection's transport."""
 
 EVENTS_TYPE = "text/event-stream"
 
@@ -54,10 +55,27 @@ REQUEST_SECONDS = 30.0
 connections that send nothing, or half a head, would use up the descriptors."""
 
 
-def abort_of(scope: Scope) -> Callable[[], None]:
-    """Return a function that ends a socket's connection at once; it does nothing elsewhere."""
-    abort: Callable[[], None] = scope.get("extensions", {}).get(ABORT, lambda: None)
-    return abort
+def abort(scope: Scope) -> None:
+    """End a connection at once."""
+    if (transport := scope.get("extensions", {}).get(TRANSPORT)) is not None:
+        transport.abort()
+
+
+async def while_it_takes(scope: Scope, send: Callable[[], Awaitable[None]]) -> None:
+    """Send once there is room, which may take long while the other end takes what is before.
+
+    Raises:
+        TimeoutError: It took nothing for too long.
+    """
+    transport = scope.get("extensions", {}).get(TRANSPORT)
+    while True:
+        before = transport.get_write_buffer_size() if transport is not None else 0
+        try:
+            async with asyncio.timeout(reader.STALL_SECONDS):
+                return await send()
+        except TimeoutError:  # while it waited for room: nothing has been written
+            if transport is None or transport.get_write_buffer_size() >= before:
+                raise
 
 
 class AbortableHttp(H11Protocol):
@@ -69,7 +87,7 @@ class AbortableHttp(H11Protocol):
         app = self.app
 
         async def with_abort(scope: Any, receive: Any, send: Any) -> None:
-            extensions = (scope.get("extensions") or {}) | {ABORT: self.transport.abort}
+            extensions = (scope.get("extensions") or {}) | {TRANSPORT: self.transport}
             await app(scope | {"extensions": extensions}, receive, send)
 
         self.app = with_abort
@@ -127,15 +145,14 @@ class EventResponse(StreamingResponse):
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Send the stream."""
 
-        async def while_it_takes(message: Message) -> None:
-            async with asyncio.timeout(reader.STALL_SECONDS):
-                await send(message)
+        async def sent(message: Message) -> None:
+            await while_it_takes(scope, lambda: send(message))
 
         async with contextlib.aclosing(self._events):
             try:
-                await super().__call__(scope, receive, while_it_takes)
+                await super().__call__(scope, receive, sent)
             except TimeoutError:
-                abort_of(scope)()
+                abort(scope)
             finally:
                 self._is_over()
 
@@ -152,13 +169,15 @@ class FramedProtocol(WebSocketsSansIOProtocol):
 
     pings: FrontCounts | None = None
     _is_silent = False
+    _has_heard = False
+    _unsent = 0
 
     def handle_connect(self, event: Request) -> None:
         """Accept the upgrade, and tell the application what this server supports."""
         super().handle_connect(event)
         if not self.handshake_complete:
             extensions = cast("dict[str, object]", self.scope.get("extensions"))
-            extensions |= {ABORT: self.transport.abort, SOCKET: self}
+            extensions |= {TRANSPORT: self.transport, SOCKET: self}
 
     async def send(self, message: ASGISendEvent) -> None:
         """Send the application's message; after a close, end the connection within a bound."""
@@ -173,8 +192,30 @@ class FramedProtocol(WebSocketsSansIOProtocol):
         if is_awaited and self.pending_ping_payload is None and self.pings is not None:
             self.pings.pong(self.last_ping_rtt)
 
+    def data_received(self, data: bytes) -> None:
+        """Receive data, which may be a part of a frame."""
+        self._has_heard = True
+        super().data_received(data)
+
+    def send_keepalive_ping(self) -> None:
+        """Ping, and look from here on whether anything moves."""
+        super().send_keepalive_ping()
+        self._has_moved()
+
+    def _has_moved(self) -> bool:
+        """Return whether bytes have come or gone since the last look."""
+        before, self._unsent = self._unsent, self.transport.get_write_buffer_size()
+        has_heard, self._has_heard = self._has_heard, False
+        return has_heard or self._unsent < before
+
     def keepalive_timeout(self) -> None:
-        """Close a socket whose ping was not answered; perhaps nobody reads the rest."""
+        """Close a socket whose ping was not answered; perhaps nobody reads the rest.
+
+        While bytes move, the pong may be behind a long frame on a slow link.
+        """
+        if self.ping_timeout is not None and self._has_moved():
+            self.pong_timer = self.loop.call_later(self.ping_timeout, self.keepalive_timeout)
+            return
         self._is_silent = True
         super().keepalive_timeout()
         self.loop.call_later(reader.ABORT_SECONDS, self.transport.abort)
@@ -294,7 +335,7 @@ class ViewerSocket(ViewerLink):
                 async with asyncio.timeout(reader.CLOSE_SECONDS):
                     await self._websocket.close(code, reason)
             except TimeoutError:  # it does not even read the close frame
-                abort_of(self._websocket.scope)()
+                abort(self._websocket.scope)
             except _GONE:
                 pass
 
@@ -329,18 +370,17 @@ class ViewerSocket(ViewerLink):
                 await self.send_framed(block)
             return
         for text in texts:
-            await self._while_it_takes(self._websocket.send_text(text.decode()))
+            await self._send(partial(self._websocket.send_text, text.decode()))
 
     async def send_framed(self, frames: bytes) -> None:
         """Send encoded frames."""
         write = frames_of(self._websocket.scope)
         if write is not None:
-            await self._while_it_takes(write(frames))
+            await self._send(partial(write, frames))
 
-    async def _while_it_takes(self, sending: Awaitable[None]) -> None:
+    async def _send(self, send: Callable[[], Awaitable[None]]) -> None:
         try:
-            async with asyncio.timeout(reader.STALL_SECONDS):
-                await sending
+            await while_it_takes(self._websocket.scope, send)
         except TimeoutError:
             await self.close(STALLED, "stalled")
         except _GONE:

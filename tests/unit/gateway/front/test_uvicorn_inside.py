@@ -23,11 +23,14 @@ from uvicorn.server import ServerState
 
 from lastword.gateway.front.process import _FrontServer
 from lastword.gateway.front.protocols import (
+    TRANSPORT,
     AbortableHttp,
     FramedProtocol,
     ViewerSocket,
+    while_it_takes,
 )
 from lastword.gateway.front.tokens import Grant
+from lastword.gateway.viewing import reader
 from lastword.gateway.viewing.reader import Role
 from tests.kit.patience import fused
 from tests.kit.rows import every
@@ -42,10 +45,12 @@ PARAMETERS: dict[tuple[type, str], tuple[str, ...]] = {
     (H11Protocol, "data_received"): ("self", "data"),
     (H11Protocol, "send_400_response"): ("self", "msg"),
     (WebSocketsSansIOProtocol, "connection_lost"): ("self", "exc"),
+    (WebSocketsSansIOProtocol, "data_received"): ("self", "data"),
     (WebSocketsSansIOProtocol, "handle_connect"): ("self", "event"),
     (WebSocketsSansIOProtocol, "handle_pong"): ("self", "event"),
     (WebSocketsSansIOProtocol, "keepalive_timeout"): ("self",),
     (WebSocketsSansIOProtocol, "send"): ("self", "message"),
+    (WebSocketsSansIOProtocol, "send_keepalive_ping"): ("self",),
     (uvicorn.Server, "__init__"): ("self", "config"),
     (uvicorn.Server, "capture_signals"): ("self",),
     (uvicorn.Server, "main_loop"): ("self",),
@@ -60,6 +65,7 @@ CALLERS: dict[tuple[type, str], tuple[str, ...]] = {
     (WebSocketsSansIOProtocol, "handle_pong"): ("handle_events",),
     (WebSocketsSansIOProtocol, "keepalive_timeout"): ("send_keepalive_ping",),
     (WebSocketsSansIOProtocol, "send"): ("run_asgi",),
+    (WebSocketsSansIOProtocol, "send_keepalive_ping"): ("schedule_ping",),
     (uvicorn.Server, "capture_signals"): ("serve",),
     (uvicorn.Server, "main_loop"): ("_serve",),
 }
@@ -112,6 +118,8 @@ async def test_a_connection_has_the_state_that_the_gateway_reads_and_replaces() 
         "handshake_complete": False,
         "last_ping_rtt": 0.0,
         "pending_ping_payload": None,
+        "ping_timeout": 20.0,
+        "pong_timer": None,
         "transport": None,
     }
     for kind, expected in ((WebSocketsSansIOProtocol, of_socket), (H11Protocol, unset)):
@@ -157,3 +165,36 @@ async def test_sending_to_a_socket_whose_viewer_has_just_left_raises_nothing(
         await act()
     sent = [call.args[0]["type"] for call in send.await_args_list]
     assert sent == ["websocket.send", "websocket.close"]
+
+
+@fused
+async def test_a_missing_pong_ends_a_socket_only_when_nothing_moves_on_it() -> None:
+    config = uvicorn.Config(app, ws=FramedProtocol, lifespan="off")
+    config.load()
+    made: Any = FramedProtocol(config, ServerState(), {})
+    made.conn = Mock(parser_exc=None)
+    made.conn.data_to_send.return_value = made.conn.events_received.return_value = []
+    made.transport = Mock()
+    made.transport.is_closing.return_value = False
+    made.transport.get_write_buffer_size.side_effect = [300, 300, 200, 200]
+    made.send_keepalive_ping()
+    made.data_received(b"a part")
+    for _ in ("a part has come", "a part has gone"):
+        made.keepalive_timeout()
+        assert made.pong_timer is not None
+    made.conn.fail.assert_not_called()
+    made.keepalive_timeout()
+    made.conn.fail.assert_called_once_with(1011, "keepalive ping timeout")
+
+
+@fused
+async def test_a_send_gives_up_only_when_the_other_end_takes_nothing(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(reader, "STALL_SECONDS", 0.01)
+    transport = Mock()
+    transport.get_write_buffer_size.side_effect = [300, 200, 200, 100, 100, 100]
+    send = AsyncMock(side_effect=asyncio.Event().wait)
+    with pytest.raises(TimeoutError):
+        await while_it_takes({"extensions": {TRANSPORT: transport}}, send)
+    assert send.await_count == 3
