@@ -11,6 +11,8 @@ holder's connection, so that no more is pulled from the log.
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import time
 from collections import deque
 from typing import TYPE_CHECKING, Any
 
@@ -147,12 +149,12 @@ class HttpTransport:
         """Wait until a connection is closed, or its streams have had no reader for a while."""
         try:
             while not connection.is_over.is_set():
-                try:
-                    async with asyncio.timeout(reader.ALONE_SECONDS):
+                left = connection.seconds_left
+                if left <= 0:
+                    connection.end(1006, "no stream is open")
+                with contextlib.suppress(TimeoutError):
+                    async with asyncio.timeout(left):
                         await connection.is_over.wait()
-                except TimeoutError:
-                    if not connection.is_read:
-                        connection.end(1006, "no stream is open")
             await connection.leave()
         finally:
             self._over(connection, slot)
@@ -237,6 +239,8 @@ class SessionEvents:
         self._reader: object = None
         self.unread_bytes: int = 0
         """The size of the waiting frames that are in no log."""
+        self.left_at: float = time.monotonic()
+        """When its last reader left."""
 
     async def put(self, event: StreamEvent) -> None:
         """Queue a frame, once there is room."""
@@ -292,6 +296,7 @@ class SessionEvents:
                 elif not await self._has_news():
                     yield b": still here\n\n"
         finally:
+            self.left_at = time.monotonic()
             if self._reader is reader:
                 self._reader = None
 
@@ -340,9 +345,13 @@ class ViewerStreams(ViewerLink):
         return self._sessions.setdefault(session_id, SessionEvents())
 
     @property
-    def is_read(self) -> bool:
-        """Return whether one of its streams is open."""
-        return self._own.is_read or any(stream.is_read for stream in self._sessions.values())
+    def seconds_left(self) -> float:
+        """Return how long it is kept if no stream of it is opened."""
+        streams = (self._own, *self._sessions.values())
+        if any(stream.is_read for stream in streams):
+            return reader.ALONE_SECONDS
+        left_at = max(stream.left_at for stream in streams)
+        return left_at + reader.ALONE_SECONDS - time.monotonic()
 
     @property
     def is_unread(self) -> bool:

@@ -1,4 +1,4 @@
-"""A viewer's link: what is still delivered once the viewer has left."""
+"""A viewer's link: what is still delivered once the viewer has left, and how long it is kept."""
 
 from __future__ import annotations
 
@@ -11,9 +11,10 @@ from weakref import WeakValueDictionary
 import pytest
 
 from lastword.core.protocol import jsonrpc
+from lastword.gateway.front.http import ViewerStreams
 from lastword.gateway.front.tokens import Grant
 from lastword.gateway.front.viewer_link import ViewerLink
-from lastword.gateway.viewing.reader import Role
+from lastword.gateway.viewing.reader import ALONE_SECONDS, Role
 from tests.kit.patience import fused
 
 if TYPE_CHECKING:
@@ -95,3 +96,18 @@ async def test_a_session_is_not_taken_from_the_link_by_which_its_viewer_came_bac
     front.is_found.set()
     await leaving
     assert front.holder.received == ([] if newer else ["session/load"])
+
+
+@fused
+async def test_a_connection_over_http_is_kept_for_a_minute_after_its_last_stream_was_cut() -> None:
+    link = ViewerStreams(cast("FrontServices", Front().services), Grant(Role.CONTROLLER))
+    stream = link.stream("")
+    assert stream is not None
+    reading = stream.events(lambda: False)
+    await anext(reading)
+    stream.left_at -= 2 * ALONE_SECONDS  # it has been open for so long
+    assert link.seconds_left == ALONE_SECONDS
+    await reading.aclose()
+    assert 0 < link.seconds_left <= ALONE_SECONDS
+    stream.left_at -= ALONE_SECONDS
+    assert link.seconds_left <= 0
