@@ -133,6 +133,8 @@ def test_a_turn_over_posts_and_streams(caller: Caller) -> None:
     own = caller.stream(name)
     assert own.status == 200
     assert own.getheader("content-type", "").startswith("text/event-stream")
+    looked = caller.ask("HEAD", headers=EVENTS | {"Acp-Connection-Id": name})
+    assert (looked.status, looked.read()) == (200, b"")
     caller.request(name, 1, "session/new", **caller._gateway.opening())
     session = next_message(own)["result"]["sessionId"]
     stream = caller.stream(name, session)

@@ -192,6 +192,8 @@ class HttpTransport:
     async def _stream(self, request: Request, connection: ViewerStreams, grant: Grant) -> Response:
         if EVENTS_TYPE not in request.headers.get("accept", "").lower():
             return problem(406, "not_acceptable", f"Accept {EVENTS_TYPE}.")
+        if request.method == "HEAD":  # would take the stream from its reader, and read nothing
+            return Response(headers={"cache-control": "no-store"}, media_type=EVENTS_TYPE)
         session_id, last = request.headers.get(SESSION, ""), request.headers.get(LAST_EVENT)
         stream = connection.stream(session_id)
         if stream is None:
