@@ -98,13 +98,6 @@ def error_after_text(agent: Agent, prompt: object) -> None:
     agent.answer(prompt, error={"code": -32603, "message": "socket hang up"})
 
 
-@at_start
-def ignores_cancel(agent: Agent) -> None:
-    """Shows some text, then nothing more, and does not react to a cancel."""
-    agent.on_fail = AT_PROMPT["silence-after-text"]
-    agent.notifications[CANCEL] = ignore
-
-
 @at_prompt
 def answer_on_go(agent: Agent, prompt: object) -> None:
     """Shows some text, waits to be told, then ends the turn well."""
@@ -135,7 +128,8 @@ def permission(agent: Agent, prompt: object) -> None:
 @at_start
 def ignores_cancel_and_sigterm(agent: Agent) -> None:
     """Shows some text, then nothing more, and reacts neither to a cancel nor to SIGTERM."""
-    ignores_cancel(agent)
+    agent.on_fail = AT_PROMPT["silence-after-text"]
+    agent.notifications[CANCEL] = ignore
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
 
 

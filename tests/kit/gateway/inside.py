@@ -196,6 +196,8 @@ class InsideGateway(Place):
     def _ready(self, welcome: Welcome) -> None:
         self.url = welcome.url
         self.port = int(self.url.rpartition(":")[2].partition("/")[0])
+        # By its environment, which is another's once a further one has started.
+        self._run_folder = run_folder_of(str(self.state), self.port)
         self._welcome.set()
 
     def holders(self) -> list[dict[str, Any]]:
@@ -203,10 +205,6 @@ class InsideGateway(Place):
         for each in found:
             del each["pid"]  # it is the test's own, which nobody may kill
         return found
-
-    @property
-    def _run_folder(self) -> str:
-        return run_folder_of(str(self.state), self.port)
 
     def link(self, page: str = "", *options: str) -> str:
         printed = io.StringIO()

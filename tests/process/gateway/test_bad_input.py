@@ -118,7 +118,7 @@ def test_a_token_for_one_session_opens_no_other(turning: tuple[Gateway, str]) ->
             viewer.load(other, gateway.root)
 
 
-def test_a_viewers_name_without_its_secret_makes_another_viewer(
+def test_a_viewers_name_replaces_its_older_socket_and_without_its_secret_makes_another_viewer(
     turning: tuple[Gateway, str],
 ) -> None:
     gateway, session = turning
@@ -129,6 +129,8 @@ def test_a_viewers_name_without_its_secret_makes_another_viewer(
                 assert thief.known["viewer"] != one.known["viewer"]
                 thief.load(session, gateway.root)
         assert one.result("session/list", {})  # its own link was not taken from it
+        with attached(gateway, session, replay=True, known=one.known):
+            assert one.closed() == (4409, "superseded")
 
 
 # --- the folder below which its sessions work: no path in any request leads out of it
@@ -238,13 +240,15 @@ def test_paths_are_resolved_and_a_changed_link_leads_nowhere(
     assert [each["sessionId"] for each in noted(noting, "session/prompt")] == [session]
 
 
-def test_the_root_is_hidden_from_viewers_that_may_not_open_sessions(noting: Gateway) -> None:
-    with opened(noting) as (viewer, session):
-        one = noting.token(role=Role.CONTROLLER, session=session)
-        with attached(noting, session, token=one) as guest:
-            outside_it = {"sessionId": session, "cwd": "/", "mcpServers": []}
-            answer = guest.answer(guest.request("session/fork", outside_it))
-            assert failure_of(answer)["reason"] == "one_session"
-            assert str(noting.folder) not in json.dumps(answer)
+def test_the_root_is_hidden_from_viewers_that_may_not_open_sessions(
+    turning: tuple[Gateway, str],
+) -> None:
+    gateway, session = turning
+    one = gateway.token(role=Role.CONTROLLER, session=session)
+    with ViewerClient(gateway) as viewer, attached(gateway, session, token=one) as guest:
+        outside_it = {"sessionId": session, "cwd": "/", "mcpServers": []}
+        answer = guest.answer(guest.request("session/fork", outside_it))
+        assert failure_of(answer)["reason"] == "one_session"
+        assert str(gateway.folder) not in json.dumps(answer)
         answer = viewer.answer(viewer.request("session/new", {"cwd": "/", "mcpServers": []}))
-        assert str(noting.root) in answer["error"]["message"]
+        assert str(gateway.root) in answer["error"]["message"]

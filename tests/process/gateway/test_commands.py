@@ -21,7 +21,7 @@ from lastword.gateway.run_folder import PidFile
 from lastword.gateway.viewing.reader import Role
 from tests.kit.command import command, in_a_process
 from tests.kit.gateway.api import ApiClient
-from tests.kit.gateway.serving import GATEWAY, Gateway, agent, until
+from tests.kit.gateway.serving import GATEWAY, Gateway, Place, agent, until
 from tests.kit.gateway.viewing import ViewerClient, attached, has_ended_well, opened
 from tests.kit.json_glossary import problems_in
 from tests.kit.patience import FUSE_SECONDS
@@ -68,17 +68,14 @@ def test_a_port_that_is_in_use_is_reported_with_status_2() -> None:
     assert "--listen" in done.stderr
 
 
-@pytest.mark.processes
-def test_a_terminal_shows_how_to_stop_the_gateway_and_that_it_stopped(serve: Serve) -> None:
-    gateway = serve("healthy")
-    gateway.kill()
+def test_a_terminal_shows_how_to_stop_the_gateway_and_that_it_stopped(tmp_path: Path) -> None:
     ours, theirs = os.openpty()
     front = subprocess.Popen(
-        [*GATEWAY, "--listen", f"127.0.0.1:{gateway.port}", "--", *agent("healthy")],
+        [*GATEWAY, "--listen", "127.0.0.1:0", "--", *agent("healthy")],
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
         stderr=theirs,
-        env=gateway.environment,
+        env=Place(tmp_path).environment,
     )
     said = b""
     try:
@@ -181,18 +178,16 @@ def test_the_ports_of_other_gateways_are_named_where_none_runs(
 
 
 @pytest.mark.processes
-def test_a_reload_works_although_the_agents_program_is_gone(serve: Serve) -> None:
-    gateway = serve("healthy")
-    program = gateway.folder / "agent"
-    program.write_text(f"#!/bin/sh\nexec {shlex.join(gateway.command)}\n", encoding="utf-8")
+def test_a_reload_works_although_the_agents_program_is_gone(serve: Serve, tmp_path: Path) -> None:
+    program = tmp_path / "agent"
+    program.write_text(f"#!/bin/sh\nexec {shlex.join(agent('healthy'))}\n", encoding="utf-8")
     program.chmod(0o755)
-    gateway.command = [str(program)]
-    gateway.crash()
+    gateway = serve("", command=[str(program)])
     with opened(gateway) as (viewer, session):
         program.unlink()
         gateway.tell("reload")
         assert viewer.closed()[0] == 1012
-    until("the front is back", lambda: gateway.stderr().count("serving at") == 3)
+    until("the front is back", lambda: gateway.stderr().count("serving at") == 2)
     with attached(gateway, session, token=gateway.token(role=Role.OBSERVER)):
         pass  # its agent is there
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import os
 import shutil
@@ -31,6 +32,7 @@ from tests.kit.places import PROTOCOL, ROOT, SOURCE
 from tests.process.gateway.test_recorded import kinds
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
     from tests.kit.gateway.serving import Gateway, Serve
@@ -173,34 +175,9 @@ def have_ended(pids: list[int]) -> None:
 # --- a reload -------------------------------------------------------------------------------------
 
 
-@pytest.mark.processes
-def test_a_gateway_replaced_in_mid_turn_loses_and_duplicates_nothing(serve: Serve) -> None:
-    gateway = serve(TALKS)
-    before = viewing(gateway)
-    session, prompt = begun(gateway, before)
-    epoch = gateway.session(session)["epoch"]
-    before.find(lambda frame: WORDS[5] in str(frame))
-    gateway.reload()
-    assert before.closed()[0] == 1012
-    for _ in range(2):
-        gateway.reload()
-    with back(gateway, before, session, prompt, **cursor(before, epoch)) as after:
-        assert gateway.session(session)["epoch"] == epoch
-        assert not any("reset" in str(frame.get("result")) for frame in after.frames)
-        assert has_ended_well(after.answer(prompt))
-        assert before.said + after.said == WORDS
-        # A position may be told again, by a frame that says nothing else.
-        seqs = before.seqs() + after.seqs()
-        assert seqs == sorted(seqs)
-
-
-@pytest.mark.processes
-def test_a_reload_during_connects_refuses_none_and_closes_viewers_as_restarting(
-    serve: Serve,
-) -> None:
-    gateway = serve(TALKS)
-    before = viewing(gateway)
-    session, _ = begun(gateway, before)
+@contextlib.contextmanager
+def connects(gateway: Gateway) -> Iterator[None]:
+    """Connections come one after the other all the while, and none of them is refused."""
     over = threading.Event()
     refused: list[OSError] = []
     answered: list[int] = []
@@ -217,17 +194,40 @@ def test_a_reload_during_connects_refuses_none_and_closes_viewers_as_restarting(
     hammering = threading.Thread(target=connect)
     hammering.start()
     try:
-        pid = gateway.front.pid
-        gateway.reload()
-        assert before.closed() == (1012, "gateway_restarts")
-        with ViewerClient(gateway) as after:  # which knows nothing of positions
-            after.load(session, gateway.root)
-            after.find(lambda frame: WORDS[-1] in str(frame))
+        yield
         until("many are answered", lambda: len(answered) > 10)
     finally:
         over.set()
         hammering.join(FUSE_SECONDS)
     assert not [error for error in refused if isinstance(error, ConnectionRefusedError)]
+
+
+@pytest.mark.processes
+def test_a_gateway_replaced_in_mid_turn_loses_duplicates_and_refuses_nothing(
+    serve: Serve,
+) -> None:
+    gateway = serve(TALKS)
+    before = viewing(gateway)
+    session, prompt = begun(gateway, before)
+    epoch, pid = gateway.session(session)["epoch"], gateway.front.pid
+    before.find(lambda frame: WORDS[5] in str(frame))
+    with connects(gateway):
+        gateway.reload()
+        assert before.closed() == (1012, "gateway_restarts")
+        for _ in range(2):
+            gateway.reload()
+    with (
+        back(gateway, before, session, prompt, **cursor(before, epoch)) as after,
+        attached(gateway, session) as stock,  # which knows nothing of positions
+    ):
+        assert gateway.session(session)["epoch"] == epoch
+        assert not any("reset" in str(frame.get("result")) for frame in after.frames)
+        assert has_ended_well(after.answer(prompt))
+        assert before.said + after.said == WORDS
+        # A position may be told again, by a frame that says nothing else.
+        seqs = before.seqs() + after.seqs()
+        assert seqs == sorted(seqs)
+        stock.find(lambda frame: WORDS[-1] in str(frame))
     assert gateway.front.poll() is None
     assert gateway.front.pid == pid
 
@@ -375,34 +375,43 @@ def test_a_gateway_killed_in_mid_turn_ends_it_typed_and_the_session_is_restored(
     assert (held["sessionId"], held["epoch"]) == (session, epoch)
 
 
-def crashed(serve: Serve, faults: Path) -> tuple[Gateway, str]:
-    """A gateway after a crash with a session, whose agent fails in what the folder names."""
-    gateway = serve("", command=[sys.executable, "-c", FAILS, str(faults)])
-    with opened(gateway) as (viewer, session):
-        viewer.turn(session)
-    gateway.crash()
-    return gateway, session
-
-
 @pytest.mark.processes
-def test_a_session_that_its_agent_could_not_load_is_loaded_with_a_later_prompt(
+def test_a_session_is_reached_and_restored_although_its_agent_could_not_start_or_load_it(
     serve: Serve, tmp_path: Path
 ) -> None:
-    gateway, session = crashed(serve, tmp_path)
-    fault = tmp_path / "session-load"
-    fault.touch()
+    gateway = serve("", command=[sys.executable, "-c", FAILS, str(tmp_path)])
+    starts, loads = tmp_path / "initialize", tmp_path / "session-load"
+    with opened(gateway, capabilities=TYPED, replay=True) as (viewer, session):
+        starts.touch()  # such as an update that does not work
+        assert viewer.failure("session/new", gateway.opening())["type"] == "agent_crash"
+        with attached(gateway, session, capabilities=OTHER) as other:
+            assert has_ended_well(other.turn(session))
+        assert has_ended_well(viewer.turn(session))
+        starts.unlink()
+    gateway.crash()
+    with ViewerClient(gateway, capabilities=TYPED) as viewer:
+        starts.touch()
+        # It was greeted by a spare agent; the session gets one of its own.
+        failure = viewer.failure("session/load", gateway.opening(sessionId=session))
+        assert failure["type"] == "agent_crash"
+        with pytest.raises(AssertionError, match="ended unexpectedly"):
+            ViewerClient(gateway, capabilities=OTHER)
+        starts.unlink()
+        with attached(gateway, session, capabilities=OTHER) as other:
+            assert has_ended_well(other.turn(session))
+    gateway.crash()
+    loads.touch()
     with attached(gateway, session, capabilities=TYPED, replay=True) as viewer:
         assert failure_of(viewer.turn(session))["type"] == "agent_crash"
-        fault.unlink()
+        loads.unlink()
         prompts = [viewer.prompt(session), viewer.prompt(session)]  # one waits behind the other
         assert all(has_ended_well(viewer.answer(prompt)) for prompt in prompts)
-        assert viewer.find(is_life("restored"))["params"]["facts"]["history"] == "none"
     (tmp_path / "replays").touch()
     gateway.crash()
     with attached(gateway, session, replay=True) as viewer:
         viewer.turn(session)
         back = filter(is_life("restored"), viewer.frames)
-        assert [each["params"]["facts"]["history"] for each in back] == ["none", "full"]
+        assert [each["params"]["facts"]["history"] for each in back] == ["none", "none", "full"]
         assert "Earlier." not in str(viewer.frames)  # the log has it already
 
 
@@ -410,7 +419,10 @@ def test_a_session_that_its_agent_could_not_load_is_loaded_with_a_later_prompt(
 def test_a_session_is_shown_and_can_be_closed_while_its_agent_still_loads_it(
     serve: Serve, tmp_path: Path
 ) -> None:
-    gateway, session = crashed(serve, tmp_path)
+    gateway = serve("", command=[sys.executable, "-c", FAILS, str(tmp_path)])
+    with opened(gateway) as (viewer, session):
+        viewer.turn(session)
+    gateway.crash()
     waits = tmp_path / "waits"
     waits.touch()
     with attached(gateway, session) as viewer:
@@ -430,19 +442,6 @@ def test_a_session_is_shown_and_can_be_closed_while_its_agent_still_loads_it(
         assert "error" in viewer.answer(prompt)
         assert viewer.closed()[0] == 4410
     waits.unlink()
-
-
-@pytest.mark.processes
-def test_sessions_are_reached_while_their_agent_can_no_longer_start(
-    serve: Serve, tmp_path: Path
-) -> None:
-    gateway = serve("", command=[sys.executable, "-c", FAILS, str(tmp_path)])
-    with opened(gateway, capabilities=TYPED, replay=True) as (viewer, session):
-        (tmp_path / "initialize").touch()  # such as an update that does not work
-        assert viewer.failure("session/new", gateway.opening())["type"] == "agent_crash"
-        with attached(gateway, session, capabilities=OTHER) as other:
-            assert has_ended_well(other.turn(session))
-        assert has_ended_well(viewer.turn(session))
 
 
 @pytest.mark.processes
@@ -471,24 +470,6 @@ def test_a_chosen_mode_is_shown_to_each_viewer_and_outlives_agents_and_gateways(
     fault.touch()
     gateway.crash()
     assert works_in() == ("code", "code")
-
-
-@pytest.mark.processes
-def test_an_agent_that_could_not_start_is_started_again_for_the_next_viewer(
-    serve: Serve, tmp_path: Path
-) -> None:
-    gateway, session = crashed(serve, tmp_path)
-    fault = tmp_path / "initialize"
-    with ViewerClient(gateway, capabilities=TYPED) as viewer:
-        fault.touch()
-        # It was greeted by a spare agent; the session gets one of its own.
-        failure = viewer.failure("session/load", gateway.opening(sessionId=session))
-        assert failure["type"] == "agent_crash"
-        with pytest.raises(AssertionError, match="ended unexpectedly"):
-            ViewerClient(gateway, capabilities=OTHER)
-        fault.unlink()
-        with attached(gateway, session, capabilities=OTHER) as other:
-            assert has_ended_well(other.turn(session))
 
 
 @pytest.mark.processes

@@ -19,7 +19,7 @@ from lastword.gateway.log.sqlite import SqliteLog
 from tests.kit.gateway.agents import noting
 from tests.kit.gateway.api import ApiClient
 from tests.kit.gateway.serving import Gateway, agent, until
-from tests.kit.gateway.viewing import TYPED, ViewerClient, attached, has_ended_well, opened
+from tests.kit.gateway.viewing import TYPED, ViewerClient, has_ended_well, opened
 from tests.kit.places import ROOT
 
 if TYPE_CHECKING:
@@ -142,25 +142,6 @@ TALKS: dict[str, Any] = {
 }
 
 
-OLD = "0" * 24 + ".db"
-
-
-@pytest.fixture
-def pair(serve: Serve, tmp_path: Path) -> Iterator[tuple[Gateway, Gateway]]:
-    """Two gateways with the same folders, and the same agent; the second finds an old log."""
-    first = serve(TALKS)
-    with ViewerClient(first):
-        pass  # it has its folders
-    old = first.state / "gateway" / "sessions" / OLD
-    sqlite3.connect(old).close()
-    old.touch()
-    os.utime(old, (0, 0))
-    # Its own run folder, as of another login.
-    second = Gateway(tmp_path, agent(str(tmp_path / "scenario.json")), "--log-age", "1d")
-    yield first, second
-    second.close()
-
-
 def listed(gateway: Gateway) -> dict[str, Any]:
     (session,) = ApiClient(gateway).json("/v1/sessions")["sessions"]
     found: dict[str, Any] = session
@@ -168,12 +149,25 @@ def listed(gateway: Gateway) -> dict[str, Any]:
 
 
 @pytest.mark.processes
-def test_the_second_gateway_names_the_owner_of_a_session_and_leaves_it_alone(
-    pair: tuple[Gateway, Gateway],
+def test_the_second_gateway_names_the_owner_of_a_session_and_has_it_once_that_was_killed(
+    serve: Serve, tmp_path: Path
 ) -> None:
-    first, second = pair
-    with opened(first, capabilities=TYPED) as (viewer, session):
-        prompt = viewer.prompt(session)
+    first = serve(TALKS)
+    with ViewerClient(first):
+        pass  # it has its folders
+    logs = first.state / "gateway" / "sessions"
+    old = logs / f"{'0' * 24}.db"
+    sqlite3.connect(old).close()
+    old.touch()
+    os.utime(old, (0, 0))
+    # Its own run folder, as of another login.
+    second = Gateway(tmp_path, agent(str(tmp_path / "scenario.json")), "--log-age", "1d")
+    with (
+        contextlib.closing(second),
+        ViewerClient(second, capabilities=TYPED) as other,
+        opened(first, capabilities=TYPED) as (viewer, session),
+    ):
+        viewer.prompt(session)
         viewer.find(lambda frame: "Hi." in str(frame))
         pid = first.session(session)["pid"]
         seen = listed(second)
@@ -181,40 +175,25 @@ def test_the_second_gateway_names_the_owner_of_a_session_and_leaves_it_alone(
         address = f"http://127.0.0.1:{first.port}"
         assert seen["gateway"] == {"pid": pid, "address": address}
         assert "gateway" not in listed(first)
-        with ViewerClient(second, capabilities=TYPED) as other:
-            for method in ("session/load", "session/resume", "session/prompt"):
-                text = [{"type": "text", "text": "go"}]
-                params = first.opening(sessionId=session, prompt=text)
-                error = other.answer(other.request(method, params))["error"]
-                assert error["data"]["agent_error"]["reason"] == "session_elsewhere", error
-                assert address in error["message"]
-                assert error["data"]["gateway"] == {"pid": pid, "address": address}
+        for method in ("session/load", "session/resume", "session/prompt"):
+            text = [{"type": "text", "text": "go"}]
+            params = first.opening(sessionId=session, prompt=text)
+            error = other.answer(other.request(method, params))["error"]
+            assert error["data"]["agent_error"]["reason"] == "session_elsewhere", error
+            assert address in error["message"]
+            assert error["data"]["gateway"] == {"pid": pid, "address": address}
         assert not second.sessions()
-        viewer.cancel(session)
-        assert viewer.answer(prompt)["result"]["stopReason"] == "cancelled"
-    logs = first.state / "gateway" / "sessions"
-    until("the old log has gone", lambda: not (logs / OLD).exists())
-    assert len(list(logs.glob("*.db"))) == 1
-    assert listed(first)["state"] == "idle"
-
-
-@pytest.mark.processes
-def test_a_session_whose_gateway_was_killed_comes_back_at_the_other(
-    pair: tuple[Gateway, Gateway],
-) -> None:
-    first, second = pair
-    with opened(first, capabilities=TYPED) as (viewer, session):
-        viewer.prompt(session)
-        viewer.find(lambda frame: "Hi." in str(frame))
-    first.crash()
-    until("it is lost", lambda: listed(second)["state"] == "lost")
-    with attached(second, session, capabilities=TYPED) as other:
+        until("the old log has gone", lambda: not old.exists())
+        assert len(list(logs.glob("*.db"))) == 1
+        first.crash()
+        until("it is lost", lambda: listed(second)["state"] == "lost")
+        other.load(session, first.root)
         other.find(lambda frame: "Hi." in str(frame))
-        with ViewerClient(first, capabilities=TYPED) as viewer:
+        with ViewerClient(first, capabilities=TYPED) as late:
             params = first.opening(sessionId=session)
-            error = viewer.answer(viewer.request("session/load", params))["error"]
+            error = late.answer(late.request("session/load", params))["error"]
             assert f":{second.port}" in error["message"]
-    assert [each["sessionId"] for each in second.sessions()] == [session]
+        assert [each["sessionId"] for each in second.sessions()] == [session]
 
 
 # --- what others can read -------------------------------------------------------------------------

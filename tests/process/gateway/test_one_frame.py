@@ -258,16 +258,10 @@ def disguised(frame: dict[str, Any]) -> str:
     return json.dumps(frame).replace("lastword", "l\\u0061stw\\u006frd")
 
 
-@pytest.fixture(scope="module")
-def notes(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Where the agent notes what reaches it."""
-    return tmp_path_factory.mktemp("agent") / "noted"
-
-
-@pytest.fixture(scope="module")
-def gateway(serve_all: Serve, notes: Path) -> Gateway:
+@pytest.fixture
+def gateway(setting: Setting) -> Gateway:
     """A gateway whose agent says what it is told to."""
-    return serve_all("", command=noting(notes))
+    return setting.gateway
 
 
 def counted(gateway: Gateway, used: str) -> float:
@@ -295,17 +289,16 @@ def test_an_agents_own_lastword_frames_and_facts_reach_no_viewer_and_are_counted
     until("and these", lambda: counted(gateway, "meta") == 2 * len(METAS))
 
 
-def test_an_agents_own_request_with_our_prefix_gets_an_error(gateway: Gateway, notes: Path) -> None:
+def test_an_agents_own_request_with_our_prefix_gets_an_error(setting: Setting) -> None:
     asked = notification("_lastword/ping") | {"id": "mine"}
-    with ViewerClient(gateway) as viewer:
-        viewer.turn(viewer.new(gateway.root), f"say {json.dumps(asked)}")
-        until(
-            "it is answered",
-            lambda: (
-                [each["error"]["code"] for each in noted(notes) if each.get("id") == "mine"]
-                == [-32601]
-            ),
-        )
+
+    def answers() -> list[int]:
+        found = [each for each in noted(setting.path) if each.get("id") == "mine"]
+        return [each["error"]["code"] for each in found]
+
+    with ViewerClient(setting.gateway) as viewer:
+        viewer.turn(viewer.new(setting.gateway.root), f"say {json.dumps(asked)}")
+        until("it is answered", lambda: answers() == [-32601])
         assert "_lastword/ping" not in json.dumps(viewer.frames)
 
 

@@ -53,16 +53,29 @@ def test_two_viewers_of_different_kinds_each_get_a_failure_in_their_own_form(
         assert typed.updates("user_message_chunk") == []
 
 
-def test_viewers_with_compression_get_the_same_frames(healthy: Gateway, serve: Serve) -> None:
+@pytest.fixture(scope="module")
+def other(serve_all: Serve) -> Gateway:
+    """A gateway with other options than the healthy one."""
+    return serve_all("healthy", "--compress", "on", "--unattended", "reject")
+
+
+def test_viewers_with_compression_get_the_same_frames(healthy: Gateway, other: Gateway) -> None:
     with ViewerClient(healthy) as viewer:
         assert not viewer.is_compressed
-    gateway = serve("healthy", "--compress", "on")
-    with opened(gateway) as (first, session), attached(gateway, session) as second:
+    with opened(other) as (first, session), attached(other, session) as second:
         assert first.is_compressed
         first.turn(session)
         assert first.said
         second.find(lambda _: len(second.said) == len(first.said))
         assert second.said == first.said
+
+
+def test_an_unattended_question_is_rejected_with_unattended_reject(other: Gateway) -> None:
+    with opened(other) as (asker, session):
+        asker.prompt(session, "/scenario permission")
+        asker.question()
+    until("the turn ends", lambda: not other.session(session)["turn"])
+    assert other.session(session)["questions"] == 0
 
 
 def test_the_first_answer_of_two_controllers_counts_and_the_other_question_is_withdrawn(
@@ -79,23 +92,6 @@ def test_the_first_answer_of_two_controllers_counts_and_the_other_question_is_wi
         first.send({"id": asked["id"], "result": {"outcome": {"outcome": "cancelled"}}})
         assert has_ended_well(first.answer(prompt))
         assert not any(map(is_withdrawal, second.frames))
-
-
-def test_an_unattended_question_is_rejected_with_unattended_reject(serve: Serve) -> None:
-    gateway = serve("permission", "--unattended", "reject")
-    with opened(gateway) as (asker, session):
-        asker.prompt(session)
-        asker.question()
-    until("the turn ends", lambda: not gateway.session(session)["turn"])
-    assert gateway.session(session)["questions"] == 0
-
-
-def test_the_same_viewer_elsewhere_replaces_the_older_socket(healthy: Gateway) -> None:
-    older = ViewerClient(healthy, replay=True)
-    session = older.new(healthy.root)
-    with attached(healthy, session, replay=True, known=older.known) as newer:
-        assert older.closed() == (4409, "superseded")
-        assert has_ended_well(newer.turn(session))
 
 
 def test_a_viewer_that_asked_for_lines_gets_many_frames_in_a_message(serve: Serve) -> None:

@@ -4,29 +4,17 @@ from __future__ import annotations
 
 import json
 import stat
-from typing import TYPE_CHECKING, Any
-
-import pytest
+from typing import TYPE_CHECKING
 
 from tests.kit.canaries import CANARIES
+from tests.unit.sidecar.test_frames import file, lines_of, ways_of
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from tests.process.sidecar.conftest import Start
 
-
-@pytest.fixture
-def file(tmp_path: Path) -> Path:
-    return tmp_path / "frames.jsonl"
-
-
-def lines_of(file: Path) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in file.read_text().splitlines()]
-
-
-def ways_of(file: Path) -> list[tuple[str, str | None]]:
-    return [(line["from"], line["to"]) for line in lines_of(file) if "from" in line]
+__all__ = ["file"]
 
 
 def test_the_frames_file_has_what_passes_and_what_lastword_adds_or_changes_and_no_secret(
