@@ -140,9 +140,11 @@ class Wire:
         frames = [json.loads(frame) for frame in self.to_client]
         return [f for f in frames if "method" not in f and f.get("id") == request_id]
 
-    def updates(self) -> list[dict[str, Any]]:
+    def updates(self, kind: str = "") -> list[dict[str, Any]]:
+        """What the client was told in updates, all or of one kind."""
         frames = [json.loads(frame) for frame in self.to_client]
-        return [f["params"]["update"] for f in frames if f.get("method") == "session/update"]
+        found = [f["params"]["update"] for f in frames if f.get("method") == "session/update"]
+        return [each for each in found if kind in {"", each["sessionUpdate"]}]
 
 
 def greeted(
@@ -169,13 +171,17 @@ def failure(wire: Wire, request_id: Any = 1) -> dict[str, Any]:
     return payload
 
 
+def retries(wire: Wire) -> list[tuple[int, str]]:
+    """The attempt and the type of each retry that the client was told of."""
+    return [(u["attempt"], u["error"]["type"]) for u in wire.updates("agent_retry")]
+
+
 def notices(wire: Wire) -> list[str]:
-    return [each["title"] for each in wire.updates() if each["sessionUpdate"] == "notice"]
+    return [each["title"] for each in wire.updates("notice")]
 
 
 def thoughts(wire: Wire) -> list[str]:
-    shown = [each for each in wire.updates() if each["sessionUpdate"] == "agent_thought_chunk"]
-    return [each["content"]["text"].strip() for each in shown]
+    return [each["content"]["text"].strip() for each in wire.updates("agent_thought_chunk")]
 
 
 def second_version() -> Wire:

@@ -266,7 +266,9 @@ def watching(gateway: Gateway, **more: Any) -> ViewerClient:
     return ViewerClient(gateway, token=gateway.token(role=Role.OBSERVER), **more)
 
 
-def test_observers_start_no_agent_and_leave_room_for_a_controller(serve: Serve) -> None:
+def test_observers_start_no_agent_and_a_full_gateways_session_is_watched_and_continued(
+    serve: Serve,
+) -> None:
     gateway = serve("healthy", "--sessions", "1")
     with contextlib.ExitStack() as stack:
         for number in range(6):
@@ -275,11 +277,20 @@ def test_observers_start_no_agent_and_leave_room_for_a_controller(serve: Serve) 
         bound = gateway.token(session="none yet")
         stack.enter_context(ViewerClient(gateway, token=bound, capabilities={"y": 1}))
         assert gateway.holders() == []
-        session = stack.enter_context(ViewerClient(gateway)).new(gateway.root)
+        viewer = stack.enter_context(ViewerClient(gateway, replay=True))
+        session = viewer.new(gateway.root)
         for number in range(6):
             one = stack.enter_context(watching(gateway, capabilities={"z": number}))
             one.load(session, gateway.root)
         assert len(gateway.holders()) == 1
+        viewer.cut()
+        back = stack.enter_context(attached(gateway, session, replay=True, known=viewer.known))
+        another = stack.enter_context(attached(gateway, session, capabilities=TYPED))
+        assert has_ended_well(back.turn(session))
+        assert another.frames[0]["result"]["agentInfo"] == back.frames[0]["result"]["agentInfo"]
+        failure = another.failure("session/new", gateway.opening())
+        assert failure["reason"] == "too_many_agents"
+        assert ApiClient(gateway).ask("/readyz").status == 200
 
 
 @pytest.mark.processes
@@ -359,21 +370,6 @@ def test_a_login_reaches_the_agent_that_asked_for_it_and_gets_the_session(serve:
             assert len(gateway.holders()) == number
             assert viewer.result("authenticate", {"methodId": "key"}) == {}
             assert has_ended_well(viewer.turn(viewer.new(gateway.root)))
-
-
-def test_sessions_of_a_full_gateway_are_watched_and_continued(serve: Serve) -> None:
-    gateway = serve("healthy", "--sessions", "1")
-    with opened(gateway, replay=True) as (viewer, session):
-        viewer.cut()
-    with (
-        attached(gateway, session, replay=True, known=viewer.known) as back,
-        attached(gateway, session, capabilities=TYPED) as another,
-    ):
-        assert has_ended_well(back.turn(session))
-        assert another.frames[0]["result"]["agentInfo"] == back.frames[0]["result"]["agentInfo"]
-        failure = another.failure("session/new", gateway.opening())
-        assert failure["reason"] == "too_many_agents"
-        assert ApiClient(gateway).ask("/readyz").status == 200
 
 
 def test_observers_do_not_learn_the_folder_of_a_session(serve: Serve) -> None:

@@ -14,8 +14,8 @@ from lastword.core.classify.writers import attribution_of, read_own, records, wi
 from lastword.core.failure.taxonomy import EFFECTS, Attribution
 from lastword.core.link.evidence import TOOL_TAIL_SECONDS, HintSource
 from tests.kit.rows import every
-from tests.kit.wire import Wire, chunk, error, failure, prompt, reply, request, result
-from tests.unit.link.test_hints import begun, hint, retries
+from tests.kit.wire import Wire, chunk, error, failure, prompt, reply, request, result, retries
+from tests.unit.link.test_hints import begun, hint
 
 FOREIGN, WEAK, STRONG, PROVEN = Attribution
 LEVELS = list(Attribution)

@@ -42,7 +42,7 @@ def asked(session_id: str = "s", *, sessions: tuple[str, ...] = ("s",)) -> Wire:
 
 def closed(wire: Wire) -> list[dict[str, Any]]:
     """The tool calls that were closed in the agent's place."""
-    return [u for u in wire.updates() if u["sessionUpdate"] == "tool_call_update"]
+    return wire.updates("tool_call_update")
 
 
 def stop_reason(wire: Wire, request_id: int = 1) -> dict[str, Any]:

@@ -32,6 +32,7 @@ from tests.kit.wire import (
     reply,
     request,
     result,
+    retries,
     update,
 )
 from tests.unit.restart.crashing import Link
@@ -73,17 +74,12 @@ def attribution_by(source: HintSource) -> Attribution:
     return Attribution.STRONG if by_form else Attribution.PROVEN
 
 
-def retries(wire: Wire) -> list[tuple[int, str]]:
-    told = [u for u in wire.updates() if u["sessionUpdate"] == "agent_retry"]
-    return [(u["attempt"], u["error"]["type"]) for u in told]
-
-
 # --- which turn, and once
 
 
 def test_a_hint_is_reported_as_a_retry_with_its_attempt_and_its_wait() -> None:
     wire = hint(begun(), attempt=2, max_attempts=11, wait_seconds=1.2)
-    (told,) = [u for u in wire.updates() if u["sessionUpdate"] == "agent_retry"]
+    (told,) = wire.updates("agent_retry")
     assert (told["attempt"], told["max_attempts"], told["wait_seconds"]) == (2, 11, 2)
     assert told["error"]["type"] == "rate_limit"
     (entry,) = [e for e in wire.entries if e.kind.value == "retry"]
@@ -404,7 +400,7 @@ def test_a_retry_without_a_cause_gets_the_one_in_a_journal() -> None:
     wire = announced()
     assert retries(wire) == []
     hint(wire, goes_on=None)
-    (told,) = [u for u in wire.updates() if u["sessionUpdate"] == "agent_retry"]
+    (told,) = wire.updates("agent_retry")
     assert (told["attempt"], told["max_attempts"], told["wait_seconds"]) == (2, 4, 2)
     assert told["error"]["type"] == "rate_limit"
     wire.time(5)
@@ -533,7 +529,7 @@ def test_a_late_hint_is_reported_with_the_rest_of_its_wait() -> None:
     wire.now = 3.0
     hint(wire, attempt=2, wait_seconds=8.0, at_seconds=1.0)
     hint(wire, attempt=3, wait_seconds=1.0, at_seconds=1.0)
-    waits = [u["wait_seconds"] for u in wire.updates() if u["sessionUpdate"] == "agent_retry"]
+    waits = [u["wait_seconds"] for u in wire.updates("agent_retry")]
     assert waits == [6, 0]
 
 
@@ -556,7 +552,7 @@ def test_a_withheld_answer_does_not_delay_its_sessions_quarantine() -> None:
 def told_again(wire: Wire) -> int:
     """The number of the next request, as it is told when the prompt is sent again."""
     wire.agent(error(message="429 Too Many Requests"))
-    attempt: int = [u for u in wire.updates() if u["sessionUpdate"] == "agent_retry"][-1]["attempt"]
+    attempt: int = wire.updates("agent_retry")[-1]["attempt"]
     return attempt
 
 
@@ -617,7 +613,7 @@ def notification(
 @pytest.mark.parametrize("method", ["_x.ai/session_notification", "_anyone/at_all"])
 def test_a_retry_in_any_notification_is_recognised_by_its_kind_and_attempt(method: str) -> None:
     wire = begun("newcomer").agent(notification(GROK, method))
-    (update,) = [u for u in wire.updates() if u["sessionUpdate"] == "agent_retry"]
+    (update,) = wire.updates("agent_retry")
     assert (update["attempt"], update["max_attempts"]) == (2, 16)
     assert update["error"]["type"] == "network"
 

@@ -32,6 +32,7 @@ from tests.kit.wire import (
     prompt,
     prompted,
     result,
+    retries,
     second_version,
     thoughts,
     update,
@@ -169,7 +170,7 @@ def test_a_standstill_after_a_shown_line_does_not_hasten_the_next() -> None:
 
 def test_an_agents_words_about_its_retries_are_not_output() -> None:
     wire = begun("pi-acp").agent(chunk(PI["text"]))
-    (told,) = [u for u in wire.updates() if u["sessionUpdate"] == "agent_retry"]
+    (told,) = wire.updates("agent_retry")
     assert (told["attempt"], told["max_attempts"], told["wait_seconds"]) == (2, 4, 2)
     hint(wire, LIMITED, goes_on=False).agent(chunk(PI["end"]), result()).time(wire.now + 1)
     failed = failure(wire)
@@ -200,7 +201,7 @@ def test_an_error_behind_a_remark_is_read_if_the_turn_had_announced_one() -> Non
             },
         )
     )
-    (told,) = [u for u in wire.updates() if u["sessionUpdate"] == "agent_retry"]
+    (told,) = wire.updates("agent_retry")
     assert (told["attempt"], told["max_attempts"]) == (2, 6)
     wire.agent(chunk("exceeded retry limit, last status: 429 Too Many Requests"), result())
     told = failure(wire)
@@ -218,11 +219,7 @@ def test_an_answer_that_had_begun_is_output_despite_a_later_error() -> None:
 def test_a_retry_in_words_is_not_an_answer_where_a_log_reports_a_failed_call() -> None:
     wire = hint(begun("other"), source=HintSource.LOG, goes_on=None)
     wire.agent(chunk(PI["text"]), chunk("Retrying (attempt 2/3, waiting 4s)..."))
-    told = [u for u in wire.updates() if u["sessionUpdate"] == "agent_retry"]
-    assert [(u["attempt"], u["error"]["type"]) for u in told] == [
-        (2, "rate_limit"),
-        (3, "rate_limit"),
-    ]
+    assert retries(wire) == [(2, "rate_limit"), (3, "rate_limit")]
     wire.agent(chunk(PI["end"]), result()).time(wire.now + 1)
     failed = failure(wire)
     assert (failed["type"], failed["reason"]) == ("rate_limit", "silent_success")
@@ -401,12 +398,6 @@ def test_a_failure_in_the_agents_own_record_ends_our_warning() -> None:
 # --- an agent that tries again without a pause
 
 
-def told(wire: Wire) -> list[tuple[int, str]]:
-    """The attempt and the type of each retry that the client was told of."""
-    own = [u for u in wire.updates() if u["sessionUpdate"] == "agent_retry"]
-    return [(u["attempt"], u["error"]["type"]) for u in own]
-
-
 def flooded(source: HintSource = JOURNAL, *, count: int = 1000, **options: Any) -> Wire:
     """A turn whose model call is tried again so often within a second."""
     wire = begun(**options)
@@ -419,12 +410,12 @@ def flooded(source: HintSource = JOURNAL, *, count: int = 1000, **options: Any) 
 @every("source", [JOURNAL, WIRE, STDERR, HintSource.OBSERVER, HintSource.EVENTS, HintSource.LOG])
 def test_retries_in_rapid_succession_are_reported_at_most_once_a_second(source: HintSource) -> None:
     wire = flooded(source)
-    first = [attempt for attempt, _ in told(wire)]
+    first = [attempt for attempt, _ in retries(wire)]
     assert first == list(range(2, 2 + FREE_REPORTS))
     wire.time(wire.now + REPORT_EVERY_SECONDS)
-    assert [attempt for attempt, _ in told(wire)] == [*first, 1001]
+    assert [attempt for attempt, _ in retries(wire)] == [*first, 1001]
     wire.time(wire.now + 10 * REPORT_EVERY_SECONDS)
-    assert len(told(wire)) == FREE_REPORTS + 1
+    assert len(retries(wire)) == FREE_REPORTS + 1
 
 
 def test_each_of_these_retries_is_recorded_and_counted() -> None:
@@ -432,25 +423,25 @@ def test_each_of_these_retries_is_recorded_and_counted() -> None:
     entries = [entry for entry in wire.entries if entry.kind is Kind.RETRY]
     assert len(entries) == 1000
     wire.agent(error(message="429 Too Many Requests"))
-    assert told(wire)[FREE_REPORTS:] == [(1002, "rate_limit")]
+    assert retries(wire)[FREE_REPORTS:] == [(1002, "rate_limit")]
 
 
 def test_a_retry_of_another_type_is_reported_at_once() -> None:
     wire = flooded()
     hint(wire, RESET, attempt=1002)
     hint(wire, RESET, attempt=1003)
-    assert told(wire)[FREE_REPORTS:] == [(1002, "network")]
+    assert retries(wire)[FREE_REPORTS:] == [(1002, "network")]
     wire.time(wire.now + REPORT_EVERY_SECONDS)
-    assert told(wire)[FREE_REPORTS:] == [(1002, "network"), (1003, "network")]
+    assert retries(wire)[FREE_REPORTS:] == [(1002, "network"), (1003, "network")]
 
 
 def test_a_suppressed_retry_is_not_reported_once_the_agent_has_continued() -> None:
     wire = flooded().agent(chunk())
     wire.time(wire.now + 10)
-    assert len(told(wire)) == FREE_REPORTS
+    assert len(retries(wire)) == FREE_REPORTS
     wire = flooded().client(cancel())
     wire.time(wire.now + 1)
-    assert len(told(wire)) == FREE_REPORTS
+    assert len(retries(wire)) == FREE_REPORTS
 
 
 def test_a_delayed_retry_is_reported_with_the_rest_of_its_wait() -> None:
@@ -468,21 +459,21 @@ def test_a_delayed_retry_is_reported_with_the_rest_of_its_wait() -> None:
 def test_a_failed_call_with_details_to_come_is_reported_with_them() -> None:
     observer = HintSource.OBSERVER
     wire = hint(begun(), source=observer, attempt=2, goes_on=None, is_early=True)
-    assert told(wire) == []
+    assert retries(wire) == []
     hint(wire, QUOTA, source=observer, attempt=2, goes_on=None)
-    assert told(wire) == [(2, "budget")]
+    assert retries(wire) == [(2, "budget")]
     wire.time(wire.now + 5)
-    assert told(wire) == [(2, "budget")]
+    assert retries(wire) == [(2, "budget")]
 
 
-@every(("seconds", "retries"), [(0.9, []), (1.1, [(2, "budget")])])
+@every(("seconds", "told"), [(0.9, []), (1.1, [(2, "budget")])])
 def test_a_call_that_turns_out_to_be_final_is_reported_unless_the_turn_ends(
-    seconds: float, retries: list[tuple[int, str]]
+    seconds: float, told: list[tuple[int, str]]
 ) -> None:
     observer = HintSource.OBSERVER
     wire = hint(begun(), source=observer, attempt=2, goes_on=None, is_early=True)
     hint(wire, QUOTA, source=observer, attempt=2, goes_on=False).time(wire.now + seconds)
-    assert told(wire) == retries
+    assert retries(wire) == told
     assert failure(wire.agent(error()).time(wire.now + 1))["type"] == "budget"
 
 
@@ -494,7 +485,7 @@ def test_an_immediate_answer_has_the_cause_known_so_far() -> None:
 def test_an_early_report_without_details_is_used_after_a_second() -> None:
     wire = hint(begun(), source=HintSource.OBSERVER, attempt=2, goes_on=None, is_early=True)
     wire.time(wire.now + 2)
-    assert told(wire) == [(2, "rate_limit")]
+    assert retries(wire) == [(2, "rate_limit")]
 
 
 # --- a failed call that was answered well in the end
@@ -538,8 +529,7 @@ def test_an_agents_remark_on_its_compaction_is_not_output() -> None:
         assert wire.answers() == [], "the sources are looked at first"
         hint(wire, OVERFLOW, goes_on=None).time(wire.now + 1)
         assert failure(wire)["type"] == "context_overflow"
-        chunks = [u for u in wire.updates() if u["sessionUpdate"] == "agent_message_chunk"]
-        texts = [u["content"]["text"] for u in chunks]
+        texts = [u["content"]["text"] for u in wire.updates("agent_message_chunk")]
         assert texts == list(KIMI_CODE), "what the agent says passes as it came"
 
 
@@ -561,7 +551,7 @@ def test_a_retry_notification_that_no_row_lists_is_reported() -> None:
     params = {"sessionId": "s", "category": "rate_limited", "detail": "HTTP 429"}
     wire.agent({"jsonrpc": "2.0", "method": "_other/retrying", "params": params})
     wire.agent({"jsonrpc": "2.0", "method": "_other/retry_options", "params": {"sessionId": "s"}})
-    (told,) = [u for u in wire.updates() if u["sessionUpdate"] == "agent_retry"]
+    (told,) = wire.updates("agent_retry")
     assert told["error"]["type"] == "rate_limit"
 
 

@@ -546,17 +546,14 @@ CONTINUES = {"retry": 0, "continue_at_reset_seconds": 3600.0, "roll": lambda: 0.
 
 
 @every("number", range(len(ALL)))
-def test_each_event_alone_decides(number: int) -> None:
+@every("late", [False, True])
+def test_each_event_alone_decides_before_the_failure_and_within_the_wait(
+    number: int, *, late: bool
+) -> None:
     happening = ALL[number]
-    assert sent_again([happening]) is not happening.counts, happening.frame
-    assert sent_again([happening], **CONTINUES) is not happening.counts, happening.frame
-
-
-@every("number", range(len(ALL)))
-def test_each_event_alone_decides_within_the_wait(number: int) -> None:
-    happening = ALL[number]
-    assert sent_again([happening], late=True) is not happening.counts, happening.frame
-    assert sent_again([happening], late=True, **CONTINUES) is not happening.counts, happening.frame
+    for options in ({}, CONTINUES):
+        again = sent_again([happening], late=late, **options)
+        assert again is not happening.counts, happening.frame
 
 
 @every("number", range(len(ALL)))

@@ -164,7 +164,7 @@ def test_the_wait_is_announced_and_recorded() -> None:
 def test_a_client_without_the_update_reads_it_in_a_thought(seconds: int, when: str) -> None:
     wire = linked(wall_clock=Clock()).agent(chunk("Half."))
     wire.agent(error(message=f"429 Too Many Requests: try again in {seconds}s")).time(30)
-    thoughts = [each for each in wire.updates() if each["sessionUpdate"] == "agent_thought_chunk"]
+    thoughts = wire.updates("agent_thought_chunk")
     assert f"Continuing {when}, when the limit ends." in thoughts[-1]["content"]["text"]
     wire = linked().agent(error(message=LIMITED)).time(30)
     assert "Continuing in 40 minutes, when the limit ends." in json.dumps(wire.updates())

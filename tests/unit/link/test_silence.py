@@ -164,7 +164,7 @@ def test_a_notice_of_a_silence_has_the_cause_and_the_type_that_it_would_have(
     wire = noticing(warn_after_seconds=30)
     wire.core.receive_silence(cause(of, since=wire.now, is_certain=True), wire.now)
     wire.time(wire.now + 20).time(wire.now + 10)
-    (notice,) = [u for u in wire.updates() if u["sessionUpdate"] == "notice"]
+    (notice,) = wire.updates("notice")
     told = notice["_meta"]["lastword"]["silence"]
     assert (told["cause"], told.get("type"), told["seconds"]) == (of.value, type_, 20)
 
