@@ -27,7 +27,6 @@ PLAYED = (
 NEEDS_LSOF = ("sidecar/test_event_stream.py",)
 """The same: macOS has the program, Linux may lack it."""
 
-_SEARCHES = "looks for processes in /proc"
 _PROCESS = "platform/test_process.py"
 _UNREAD = "test_a_client_that_reads_nothing_while_the_agent_dies_and_returns_misses_nothing"
 LINUX_ONLY = {
@@ -38,13 +37,14 @@ LINUX_ONLY = {
         "`waitpid` reads its end there, and reaps it: Python before 3.13 has no `waitid`"
     ),
     f"{_PROCESS}::test_a_killed_guardian_can_be_disarmed": "waits by `waitid`",
-    f"{_PROCESS}::test_the_guardian_is_a_shell_where_one_exists": _SEARCHES,
     "platform/test_silence_sources.py": "what only /proc knows of an agent",
     f"{_RESTART}::{_UNREAD}": (
         "1,500 frames are more than pipes of 16 KiB hold: the agent still writes, and takes both "
         "prompts with it"
     ),
-    f"{_RESTART}::test_a_machine_without_descriptors_is_a_typed_answer_and_no_leak": _SEARCHES,
+    f"{_RESTART}::test_a_machine_without_descriptors_is_a_typed_answer_and_no_leak": (
+        "looks for processes in /proc"
+    ),
 }
 """Files and tests below `tests/process`."""
 

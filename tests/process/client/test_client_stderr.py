@@ -13,6 +13,7 @@ from lastword import errors
 from lastword.client import acp as typed
 from lastword.core.link.evidence import TAIL_BYTES
 from tests.kit.patience import FUSE_SECONDS
+from tests.kit.rows import every
 from tests.process.client.sdk_clients import Client
 
 if TYPE_CHECKING:
@@ -72,30 +73,22 @@ def test_a_dying_agents_last_words_are_in_the_exception() -> None:
     with_agent(talk)
 
 
-def test_a_killed_agent_is_reported_with_its_signal() -> None:
-    async def talk(agent: Any, _: object) -> None:
-        with pytest.raises(errors.AgentLostError) as raised:
-            await prompt(agent, "os.kill(os.getpid(), signal.SIGKILL)")
-        assert raised.value.error.exit_signal == "SIGKILL"
-
-    with_agent(talk)
-
-
-def test_an_agent_that_ends_slowly_is_waited_for() -> None:
-    async def talk(agent: Any, _: object) -> None:
-        with pytest.raises(errors.AgentLostError) as raised:
-            await prompt(agent, "import time; os.close(1); time.sleep(0.5); os._exit(3)")
-        assert raised.value.error.exit_code == 3
-
-    with_agent(talk)
-
-
-def test_a_process_that_only_closes_its_stdout_has_not_ended() -> None:
+@every(
+    ("code", "evidence", "ends"),
+    [
+        ("os.kill(os.getpid(), signal.SIGKILL)", {"exit_signal": "SIGKILL"}, True),
+        ("import time; os.close(1); time.sleep(0.5); os._exit(3)", {"exit_code": 3}, True),
+        ("os.close(1); sys.stdin.read(); os._exit(0)", {"reason": "connection_lost"}, False),
+    ],
+)
+def test_a_lost_agent_is_reported_by_its_end_which_is_waited_for_or_by_its_lost_stdout(
+    code: str, evidence: dict[str, Any], *, ends: bool
+) -> None:
     async def talk(agent: Any, process: asyncio.subprocess.Process) -> None:
         with pytest.raises(errors.AgentLostError) as raised:
-            await prompt(agent, "os.close(1); sys.stdin.read(); os._exit(0)")
-        assert raised.value.error.reason == "connection_lost"
-        assert process.returncode is None
+            await prompt(agent, code)
+        assert {name: getattr(raised.value.error, name) for name in evidence} == evidence
+        assert (process.returncode is not None) is ends
 
     with_agent(talk)
 

@@ -36,7 +36,7 @@ JSON = st.recursive(
 )  # fmt: skip
 
 
-def meaning_as_json(text: str) -> Any:
+def meaning(text: str) -> Any:
     root = JsonText(text).root
     assert root is not None
     return as_json(root.plain)
@@ -45,7 +45,7 @@ def meaning_as_json(text: str) -> Any:
 @given(JSON, st.sampled_from([None, 2, "\t"]), st.booleans())
 def test_any_json_is_read_as_the_json_module_reads_it(value: Any, indent: Any, plain: bool) -> None:
     text = json.dumps(value, indent=indent, ensure_ascii=plain)
-    assert meaning_as_json(text) == json.loads(text)
+    assert meaning(text) == json.loads(text)
 
 
 def problem_of(text: str) -> str:
@@ -79,7 +79,7 @@ def test_any_text_is_read_or_refused_with_the_place(text: str) -> None:
     ],
 )
 def test_comments_and_trailing_commas_are_read_past(text: str, value: Any) -> None:
-    assert meaning_as_json(text) == value
+    assert meaning(text) == value
 
 
 @pytest.mark.parametrize("text", ["", "  \n", "// nothing\n", "/* nothing */"])
@@ -145,12 +145,6 @@ def test_a_long_broken_text_takes_no_longer_than_its_length() -> None:
 
 SECTION, NAME = "agent_servers", "claude-lastword"
 ENTRY = {"type": "custom", "command": "lastword", "args": ["run", "--", "claude"]}
-
-
-def meaning(text: str) -> Any:
-    root = JsonText(text).root
-    assert root is not None
-    return as_json(root.plain)
 
 
 def written(text: str) -> str:
