@@ -104,10 +104,16 @@ def own(wire: Wire) -> dict[str, Any]:
     return requests[-1]
 
 
-def agree(wire: Wire, *, lists: bool = True, request: dict[str, Any] | None = None) -> Wire:
-    """The agent switches, and answers as the protocol has it, or briefly."""
+def agree(
+    wire: Wire, *, lists: bool = True, request: dict[str, Any] | None = None, model: str = ""
+) -> Wire:
+    """The agent switches, or says that another model is in force, as the protocol has it.
+
+    Without lists it answers briefly.
+    """
     request = request or own(wire)
-    answer = {"configOptions": options(request["params"].get("value", ""))} if lists else {}
+    answer = {"configOptions": options(model or request["params"].get("value", ""))}
+    answer = answer if lists else {}
     return wire.agent({"jsonrpc": "2.0", "id": request["id"], "result": answer}).time(wire.now)
 
 
@@ -272,17 +278,11 @@ def test_an_unreadable_answer_is_a_refusal(broken: bytes) -> None:
     assert failure(wire)["type"] == "rate_limit"
 
 
-def keep(wire: Wire, model: str) -> Wire:
-    """The agent answers without an error that this model is in force."""
-    listed = {"configOptions": options(model)}
-    return wire.agent({"jsonrpc": "2.0", "id": own(wire)["id"], "result": listed}).time(wire.now)
-
-
 def test_an_answer_that_names_another_model_is_a_refusal() -> None:
     wire = limited(NOTICES)
-    keep(wire, "big")
+    agree(wire, model="big")
     assert sent(wire) == ["hi", "=small", "=tiny"]
-    keep(wire, "big")
+    agree(wire, model="big")
     assert failure(wire)["type"] == "rate_limit"
     assert "Continuing with" not in str(wire.updates())
     assert shown_models(wire) == []
@@ -291,10 +291,10 @@ def test_an_answer_that_names_another_model_is_a_refusal() -> None:
 
 def test_a_model_that_the_agent_chose_instead_is_shown_and_the_former_one_comes_back() -> None:
     wire = limited(NOTICES, fallback_model="small")
-    keep(wire, "tiny")
+    agree(wire, model="tiny")
     assert (failure(wire)["type"], shown_models(wire)) == ("rate_limit", ["tiny"])
     assert sent(wire)[-1] == "=big"
-    keep(wire, "tiny")
+    agree(wire, model="tiny")
     assert "does not go back to the model big" in wire.updates()[-1]["title"]
 
 

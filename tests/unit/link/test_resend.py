@@ -36,6 +36,7 @@ from tests.kit.wire import (
     result,
     update,
 )
+from tests.unit.link.test_reporting import AIR, own_record
 
 LIMITED = "429 Too Many Requests: try again in 20s"
 TYPED = {"_meta": {"agent_error": {"version": 1, "retry": True}}}
@@ -350,8 +351,6 @@ def test_what_else_ends_the_turn_ends_the_wait_with_the_failure(what: str) -> No
 
 # --- JetBrains AIR -------------------------------------------------------------------------------
 
-AIR = {"_meta": {"jetbrains": {"air": {"version": 1, "capabilities": ["sessionFailure"]}}}}
-
 
 def record(told: dict[str, Any]) -> dict[str, Any]:
     """AIR's record in the margin of an update or a result."""
@@ -369,13 +368,6 @@ def test_air_gets_a_warning_for_each_wait_and_the_end_under_the_same_id() -> Non
     assert [each["severity"] for each in told] == ["warning", "warning", "error"]
     assert [each["revision"] for each in told] == [1, 2, 3]
     assert len({each["id"] for each in told}) == 1
-
-
-def own_record(severity: str) -> dict[str, Any]:
-    """The agent itself tells AIR."""
-    failed = {"id": "t", "revision": 1, "category": "limit", "severity": severity, "title": "429"}
-    meta = {"jetbrains": {"air": {"version": 1, "sessionFailure": failed | {"actions": []}}}}
-    return update(sessionUpdate="session_info_update", _meta=meta)
 
 
 @pytest.mark.parametrize("late", [False, True])

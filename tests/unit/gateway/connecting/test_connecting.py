@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from unittest.mock import Mock
 
 import pytest
@@ -23,9 +23,21 @@ from lastword.gateway.connecting.positions import (
 from lastword.gateway.viewing import access
 from tests.kit.gateway.entries_made import update_line
 from tests.kit.gateway.played_link import END, SESSION, PlayedLink, begun, is_typed, play
+from tests.kit.rows import every
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 TYPED = {"_meta": {"agent_error": {"version": 1, "retry": True}}}
 NOTICES = {"session": {"notices": {}}}
+
+
+def cut_in_turn(link: PlayedLink) -> int:
+    """The link is cut once a prompt is at work."""
+    prompt = link.prompt()
+    link.settle()
+    link.cut()
+    return prompt
 
 
 @pytest.mark.parametrize("block", range(5))
@@ -206,9 +218,7 @@ def test_a_turn_ends_typed_when_the_link_is_given_up_and_later_output_is_news() 
 
 def test_a_turn_that_ends_after_the_reconnect_is_announced_too() -> None:
     link = begun(capabilities=TYPED)
-    prompt = link.prompt()
-    link.settle()
-    link.cut()
+    prompt = cut_in_turn(link)
     link.give_up()
     assert link.answers(prompt)
     link.settle()
@@ -243,9 +253,7 @@ def test_a_prompt_that_was_never_sent_is_not_sent_after_it_has_failed() -> None:
 
 
 def _told_after(link: PlayedLink, seconds: float) -> list[dict[str, Any]]:
-    link.prompt()
-    link.settle()
-    link.cut()
+    cut_in_turn(link)
     before = len(link.given)
     effects = link.connector.tell(
         link.now + seconds,
@@ -326,25 +334,16 @@ def test_a_break_without_an_open_turn_is_not_reported() -> None:
     assert link.connector.tells_at() is None
 
 
-def overfull() -> PlayedLink:
-    """A link that is cut, and for which an editor sends too much."""
+@every("ends", [PlayedLink.settle, PlayedLink.give_up])
+def test_the_queue_is_bounded_and_empty_once_it_has_drained_or_the_gateway_is_given_up(
+    ends: Callable[[PlayedLink], None],
+) -> None:
     link = begun()
     link.cut()
     for _ in range(5):
         link.say({"method": "_x/note", "params": {"sessionId": SESSION, "x": "x" * 1_000_000}})
     assert link.connector.is_full
-    return link
-
-
-def test_the_queue_is_bounded_and_drains_again() -> None:
-    link = overfull()
-    link.settle()
-    assert not link.connector.is_full
-
-
-def test_the_queue_is_emptied_once_the_gateway_is_given_up() -> None:
-    link = overfull()
-    link.give_up()
+    ends(link)
     assert not link.connector.is_full
 
 
@@ -352,9 +351,7 @@ def test_a_cancel_reaches_the_agent_although_the_link_was_cut(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     link = begun()
-    link.prompt()
-    link.settle()
-    link.cut()
+    cut_in_turn(link)
     link.say({"method": "session/cancel", "params": {"sessionId": SESSION}})
     receive = Mock(side_effect=link.front.receive)
     monkeypatch.setattr(link.front, "receive", receive)
@@ -375,9 +372,7 @@ def test_a_request_is_cancelled_by_the_id_that_the_gateway_knows() -> None:
 
 def test_a_viewer_that_the_gateway_forgot_does_not_prompt_twice() -> None:
     link = begun()
-    prompt = link.prompt()
-    link.settle()
-    link.cut()
+    prompt = cut_in_turn(link)
     link.front.forgets_viewers = True
     link.settle()
     assert is_typed(link.answers(prompt)[0])["reason"] == "gateway_forgot"
@@ -387,9 +382,7 @@ def test_a_viewer_that_the_gateway_forgot_does_not_prompt_twice() -> None:
 
 def test_a_lost_session_ends_its_open_requests() -> None:
     link = begun()
-    prompt = link.prompt()
-    link.settle()
-    link.cut()
+    prompt = cut_in_turn(link)
     link.front.has_session = False
     link.settle()
     assert link.answers(prompt)[0]["error"]["code"] == -32002
