@@ -24,7 +24,7 @@ from tests.interop.fleet.playing import listed
 from tests.kit.fleet.nodes import Fleet
 from tests.kit.fleet.partition import Partition
 from tests.kit.gateway import serving
-from tests.kit.gateway.agents import prompts_in
+from tests.kit.gateway.agents import limited, prompts_in
 from tests.kit.gateway.api import ApiClient
 from tests.kit.gateway.editor import connected, counting
 from tests.kit.gateway.serving import is_running, until
@@ -211,12 +211,12 @@ def test_a_turn_that_waits_for_a_limit_continues_at_another_node(
 ) -> None:
     shared, prompts = tmp_path / "files", tmp_path / "prompts"
     shared.mkdir()
-    limited = [sys.executable, "-m", "tests.kit.gateway.agents", "limited", str(prompts), "1", "12"]
+    command = limited(prompts, 12)
     goes_on = ("--continue-at-reset", "--continue-with", "Go on.", "--workspace-id", "limited")
-    one = fleet.start("n1", *goes_on, command=limited, root=shared)
+    one = fleet.start("n1", *goes_on, command=command, root=shared)
     with ViewerClient(one, replay=True) as viewer:
         session = viewer.new(shared)
-        two = fleet.start("n2", *goes_on, command=limited, root=shared)
+        two = fleet.start("n2", *goes_on, command=command, root=shared)
         viewer.prompt(session)
         viewer.find(is_life("limit_wait"))
         one.kill()
@@ -231,8 +231,7 @@ def test_a_turn_that_waits_for_a_limit_continues_at_another_node(
 def test_a_wait_survives_a_stop_of_its_node_and_ends_with_the_sessions(
     fleet: Fleet, tmp_path: Path
 ) -> None:
-    limited = ("limited", str(tmp_path / "prompts"), "1", "3600")
-    command = [sys.executable, "-m", "tests.kit.gateway.agents", *limited]
+    command = limited(tmp_path / "prompts", 3600)
     node = fleet.start("w1", "--continue-at-reset=12h", command=command)
     with ViewerClient(node, replay=True) as viewer:
         session = viewer.new(node.root)

@@ -10,10 +10,9 @@ their number, so that a lost or a doubled word is seen, and in their middle a qu
 is told as a chunk. A chunk's words begin with NAME, or with the number of the turn in this process.
 `$/cancel_request` ends a turn.
 
-`limited FILE COUNT SECONDS [silent]` appends each prompt to the file, a line of JSON. The first
-COUNT prompts of a session, over all processes, fail of a limit that ends after SECONDS (`never`: at
-an unknown time), and all others are answered. Unless it is `silent`, it says something before it
-fails. A new process resumes a session and knows its past.
+`limited FILE SECONDS` appends each prompt to the file, a line of JSON. A session's first prompt,
+over all processes, says something and fails of a limit that ends after SECONDS, and all others are
+answered. A new process resumes a session and knows its past.
 
 `noting FILE WORD…` appends each line that it reads, as text, to the file, a JSON string a line. Of
 the words, `CAPABILITIES` are those that it has, `id=JSON` is how its first session is called, and
@@ -46,6 +45,11 @@ if TYPE_CHECKING:
 def noting(path: Path, *words: str) -> list[str]:
     """The command of the agent that notes what reaches it."""
     return [sys.executable, "-m", "tests.kit.gateway.agents", "noting", str(path), *words]
+
+
+def limited(path: Path, seconds: int) -> list[str]:
+    """The command of the agent the first prompt of whose sessions runs into a limit."""
+    return [sys.executable, "-m", "tests.kit.gateway.agents", "limited", str(path), str(seconds)]
 
 
 def noted(path: Path, method: str = "") -> list[dict[str, Any]]:
@@ -197,33 +201,30 @@ class Counting(GatewayAgent):
 
 
 def prompts_in(path: Path) -> list[Json]:
-    """Return the prompts that reached a `limited` agent: `session`, `text`, and `at`, in order."""
+    """Return the prompts that reached a `limited` agent: `session` and `text`, in order."""
     lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
     return [json.loads(line) for line in lines]
 
 
 class Limited(GatewayAgent):
-    def __init__(self, path: str, count: str, seconds: str, *silent: str) -> None:
+    def __init__(self, path: str, seconds: str) -> None:
         super().__init__()
         self.capabilities = {"loadSession": True, "sessionCapabilities": {"resume": {}}}
-        self._path, self._count, self._seconds, self._silent = Path(path), count, seconds, silent
+        self._path, self._seconds = Path(path), seconds
 
     def name_session(self, _number: int) -> str:
         return f"limited-{time.time_ns()}"
 
     def turn(self, request_id: object, text: str) -> None:
-        earlier = sum(prompt["session"] == self.session_id for prompt in prompts_in(self._path))
+        is_first = self.session_id not in [each["session"] for each in prompts_in(self._path)]
         with self._path.open("a", encoding="utf-8") as file:
-            noted = {"session": self.session_id, "text": text, "at": time.time()}
-            file.write(json.dumps(noted) + "\n")
-        if earlier >= int(self._count):
+            file.write(json.dumps({"session": self.session_id, "text": text}) + "\n")
+        if not is_first:
             self.say("Done.")
             self.end_turn(request_id)
             return
-        if not self._silent:
-            self.say("Half. ")
-        when = "later" if self._seconds == "never" else f"in {self._seconds}s"
-        error = {"code": -32603, "message": f"429: Rate limited: try again {when}"}
+        self.say("Half. ")
+        error = {"code": -32603, "message": f"429: Rate limited: try again in {self._seconds}s"}
         self.wire.frame(id=request_id, error=error)
 
 

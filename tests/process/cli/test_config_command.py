@@ -161,16 +161,6 @@ def test_a_wrong_projects_file_is_ignored_with_a_warning(
     assert rest == "it runs"
 
 
-def test_the_target_of_a_projects_symbolic_link_is_not_shown(desk: ConfigDesk) -> None:
-    secret = desk.home / "secret"
-    secret.write_text("the secret words")
-    desk.project.symlink_to(secret)
-    done = desk.run(*ECHO)
-    assert done.returncode == 7
-    assert "a symbolic link" in done.stderr
-    assert "secret words" not in done.stderr
-
-
 def test_a_users_rule_types_a_failing_turn_and_explain_names_it(
     start: Start, desk: ConfigDesk
 ) -> None:

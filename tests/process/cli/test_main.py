@@ -26,6 +26,7 @@ from tests.kit.programs import run_program
 from tests.kit.recording import Book, a_book, a_run, lastword, now_ms, write
 from tests.kit.rows import every
 from tests.unit.cli.test_export import exported, state
+from tests.unit.cli.test_meant import run
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -260,14 +261,6 @@ def test_a_full_disk_leaves_the_existing_file(state: Path) -> None:
 
 
 # --- what a user meant: an incident, a command in one word, Ctrl-C
-
-
-def run(
-    *arguments: str, state: Path | None = None, cwd: Path | None = None
-) -> subprocess.CompletedProcess[str]:
-    environment = clean_environment() | ({"LASTWORD_STATE_DIR": str(state)} if state else {})
-    begin = in_a_process if arguments[:2] == ("run", "--") else command
-    return begin(*arguments, cwd=cwd, environment=environment)
 
 
 def test_an_incident_is_explained_from_the_record(tmp_path: Path) -> None:

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import json
-import sys
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.kit.gateway.agents import prompts_in
+from tests.kit.gateway.agents import limited, prompts_in
 from tests.kit.gateway.api import ApiClient
 from tests.kit.gateway.serving import agent, until
 from tests.kit.gateway.viewing import TYPED, ViewerClient, failure_of
@@ -21,12 +20,6 @@ if TYPE_CHECKING:
     from tests.kit.gateway.serving import Gateway, Serve
 
 GOES_ON = ("--continue-at-reset", "--continue-with", "Go on.")
-
-
-def limited(serve: Serve, path: Path, seconds: int) -> Gateway:
-    """Start a gateway before an agent the first prompt of whose sessions runs into a limit."""
-    words = ("limited", str(path / "prompts"), "1", str(seconds))
-    return serve("", *GOES_ON, command=[sys.executable, "-m", "tests.kit.gateway.agents", *words])
 
 
 def texts(path: Path) -> list[str]:
@@ -65,7 +58,7 @@ def viewing(gateway: Gateway, **how: Any) -> ViewerClient:
 def test_a_viewer_that_comes_during_the_wait_sees_its_end_and_may_cancel_it_in_any_process(
     serve: Serve, tmp_path: Path
 ) -> None:
-    gateway = limited(serve, tmp_path, 3600)
+    gateway = serve("", *GOES_ON, command=limited(tmp_path / "prompts", 3600))
     with viewing(gateway) as viewer:
         later = Waiting(gateway, viewer)
         last = Waiting(gateway, viewer)
@@ -108,7 +101,7 @@ def test_a_viewer_that_comes_during_the_wait_sees_its_end_and_may_cancel_it_in_a
 def test_a_waiting_client_gets_its_answer_from_the_next_process_and_the_agent_one_prompt(
     serve: Serve, tmp_path: Path
 ) -> None:
-    gateway = limited(serve, tmp_path, 12)
+    gateway = serve("", *GOES_ON, command=limited(tmp_path / "prompts", 12))
     with viewing(gateway) as before:
         session = Waiting(gateway, before)
     gateway.crash()
