@@ -148,6 +148,9 @@ class InsideGateway(Place):
         logged = logging.StreamHandler(file)
         logging.getLogger().addHandler(logged)
         self._ends.callback(logging.getLogger().removeHandler, logged)
+        # What the gateway adds to its server's, to stderr as it is then, ends with its process.
+        of_server = logging.getLogger("uvicorn.error")
+        self._ends.enter_context(mock.patch.object(of_server, "handlers", []))
         Signals.begin()
         self._signals: list[_ThreadSignals] = []
         self._failure: BaseException | None = None
