@@ -10,7 +10,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from tests.kit.gateway.serving import Gateway
-    from tests.kit.gateway.viewing import ViewerClient
 
 ASKS: dict[str, Any] = {
     "turns": [
@@ -22,25 +21,8 @@ ASKS: dict[str, Any] = {
 """A scenario: the agent asks something in its first turn, and resumes sessions."""
 
 
-def is_question(frame: dict[str, Any]) -> bool:
-    return frame.get("method") == "session/request_permission"
-
-
-def answer_question(viewer: ViewerClient) -> None:
-    question = viewer.find(is_question)
-    option = question["params"]["options"][0]["optionId"]
-    chosen = {"outcome": {"outcome": "selected", "optionId": option}}
-    viewer.send({"id": question["id"], "result": chosen})
-
-
 def says(text: str) -> Callable[[dict[str, Any]], bool]:
     return lambda frame: text in str(frame.get("params", {}).get("update", {}).get("content"))
-
-
-def refusal(viewer: ViewerClient, method: str, params: dict[str, Any]) -> dict[str, Any]:
-    error = viewer.answer(viewer.request(method, params))["error"]
-    failure: dict[str, Any] = error["data"]["agent_error"]
-    return failure
 
 
 def listed(gateway: Gateway, session: str) -> dict[str, Any]:

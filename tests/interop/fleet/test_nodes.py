@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from lastword.gateway.viewing.reader import Role
-from tests.interop.fleet.playing import answer_question, is_question, listed, refusal, says
+from tests.interop.fleet.playing import listed, says
 from tests.kit.gateway.api import ApiClient
 from tests.kit.gateway.editor import counting
 from tests.kit.gateway.serving import until
@@ -40,8 +40,8 @@ def test_a_session_continues_at_every_front_and_its_viewer_resumes_by_cursor(fle
         second.load(session, one.root)
         prompt = second.prompt(session)
         first.find(says("Hi."))
-        first.find(is_question)
-        answer_question(second)
+        first.question()
+        second.allow(second.question())
         assert second.answer(prompt)["result"]["stopReason"] == "end_turn"
         first.find(says("Done."))
         last = max(first.seqs())
@@ -107,7 +107,7 @@ def test_a_new_session_goes_once_to_the_node_that_has_its_folder(fleet: Fleet) -
         outside = {"cwd": str(fleet.folder), "mcpServers": []}
         inside = place | {"additionalDirectories": ["/etc"]}
         for refused in (outside, inside):
-            assert refusal(first, "session/new", refused)["reason"] == "outside_root"
+            assert first.failure("session/new", refused)["reason"] == "outside_root"
     with ViewerClient(two, replay=True, known=first.known) as again:
         sent = again.request("session/new", place, id_=77)
         assert again.answer(sent)["result"]["sessionId"] == session
@@ -119,7 +119,7 @@ def test_a_new_session_is_refused_with_a_wait_when_no_node_has_room(fleet: Fleet
     with ViewerClient(one, capabilities=TYPED) as viewer:
         sessions = {viewer.new(one.root), viewer.new(one.root)}
         assert len(sessions) == len({each["agent_pid"] for each in one.holders() + two.holders()})
-        failure = refusal(viewer, "session/new", {"cwd": str(one.root), "mcpServers": []})
+        failure = viewer.failure("session/new", {"cwd": str(one.root), "mcpServers": []})
         assert (failure["type"], failure["reason"]) == ("rate_limit", "no_free_node")
         assert failure["retry_after_seconds"] > 0
 
@@ -134,8 +134,8 @@ def test_every_front_shows_all_sessions_and_an_observer_there_starts_nothing(fle
             viewer.prompt(session)
             observer.find(says("Hi."))
             params = {"sessionId": session, "prompt": [{"type": "text", "text": "go"}]}
-            assert refusal(observer, "session/prompt", params)["reason"] == "observer"
-        viewer.find(is_question)
+            assert observer.failure("session/prompt", params)["reason"] == "observer"
+        viewer.question()
         until(
             "the other front knows what it waits for",
             lambda: listed(two, session).get("state") == "waiting_for_answer",
@@ -148,12 +148,12 @@ def test_every_front_shows_all_sessions_and_an_observer_there_starts_nothing(fle
         )
         assert there == here
         with ApiClient(two).stream(session, f"after={there['next']}") as stream:
-            answer_question(viewer)
+            viewer.allow(viewer.question())
             stream.until(lambda _, event: event.get("kind") == "answer")
     one.crash()
     with ViewerClient(two, token=token) as observer:
         params = {"sessionId": session, "cwd": "/", "mcpServers": []}
-        assert refusal(observer, "session/load", params)["reason"] == "observer"
+        assert observer.failure("session/load", params)["reason"] == "observer"
     assert not one.holders() + two.holders()
 
 

@@ -10,7 +10,7 @@ import pytest
 from tests.kit.gateway.agents import limited, prompts_in
 from tests.kit.gateway.api import ApiClient
 from tests.kit.gateway.serving import agent, until
-from tests.kit.gateway.viewing import TYPED, ViewerClient, failure_of
+from tests.kit.gateway.viewing import TYPED, ViewerClient, failure_of, is_life
 from tests.kit.patience import FUSE_SECONDS
 from tests.process.gateway.test_quality import seen
 
@@ -33,7 +33,8 @@ class Waiting:
     def __init__(self, gateway: Gateway, viewer: ViewerClient) -> None:
         self.id = viewer.new(gateway.root)
         self.prompt = viewer.prompt(self.id)
-        life = viewer.find(lambda frame: word_of(frame) == "limit_wait" and self.id in str(frame))
+        waits = is_life("limit_wait")
+        life = viewer.find(lambda frame: waits(frame) and self.id in str(frame))
         self.until_epoch_ms = life["params"]["facts"]["until_epoch_ms"]
 
 
@@ -41,12 +42,6 @@ def view_of(gateway: Gateway, session: Waiting) -> dict[str, Any]:
     """Return a session as the API shows it."""
     view: dict[str, Any] = ApiClient(gateway).json(f"/v1/sessions/{session.id}")["session"]
     return view
-
-
-def word_of(frame: dict[str, Any]) -> str | None:
-    """Return what a frame says has happened to the session."""
-    is_life = frame.get("method") == "_lastword/life"
-    return frame["params"]["word"] if is_life else None
 
 
 def viewing(gateway: Gateway, **how: Any) -> ViewerClient:
@@ -83,7 +78,7 @@ def test_a_viewer_that_comes_during_the_wait_sees_its_end_and_may_cancel_it_in_a
     assert gateway.tell("status").stdout.count("a turn continues") == 2
     with viewing(gateway) as viewer:
         viewer.load(later.id, gateway.root)
-        viewer.find(lambda frame: word_of(frame) == "restored")
+        viewer.find(is_life("restored"))
         viewer.cancel(later.id)
         viewer.find(lambda frame: frame.get("method") == "_lastword/ended")
         assert gateway.tell("status").stdout.count("a turn continues") == 1
