@@ -8,6 +8,7 @@ from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from msgspec.structs import replace
 
 from lastword.client import read_error
 from lastword.core.failure import ladder, sentences
@@ -15,7 +16,6 @@ from lastword.core.failure.ladder import Ending, Rung
 from lastword.core.failure.taxonomy import (
     DEFAULTS,
     Action,
-    AgentError,
     ErrorType,
     Origin,
     Phase,
@@ -23,6 +23,7 @@ from lastword.core.failure.taxonomy import (
 )
 from lastword.core.link.handshake import ClientProfile
 from lastword.core.protocol import acp
+from tests.contract.test_client_rungs import full
 from tests.interop.test_native_clients import read_in_rust
 from tests.interop.typescript.test_client_typescript import compile_reader, read_in_typescript
 from tests.kit.odd_payloads import ODD_PAYLOADS, ODD_UPDATES
@@ -42,30 +43,13 @@ def read(
     return partial(read_in_typescript, compile_reader(tmp_path_factory.mktemp("typescript")))
 
 
-def full(error_type: ErrorType) -> AgentError:
-    return AgentError(
-        type=error_type,
-        message="Something failed. Try again in 20 seconds.",
-        detail={"text": "429"},
-        retryable=True,
-        retry_after_seconds=20,
-        reset_at_epoch_ms=1_790_000_000_000,
-        origin=Origin.PROVIDER,
-        phase=Phase.MID_OUTPUT,
-        retry_safety=RetrySafety.OFFER_CONTINUE,
-        action=Action.CONTINUE,
-        attempts=6,
-        exit_code=1,
-        extra={"region": {"name": "eu"}, "constructor": 1},
-    )
-
-
 @cache
 def frames() -> list[dict[str, Any]]:
     """Every rung for every type of failure, in both versions, with and without consent."""
     found = []
     for error_type in ErrorType:
-        ending = Ending(error=full(error_type), session_id="s1", prompts=(b"2",))
+        error = replace(full(error_type), extra={"region": {"name": "eu"}, "constructor": 1})
+        ending = Ending(error=error, session_id="s1", prompts=(b"2",))
         for rung in Rung:
             for dialect in (acp.V1, acp.V2):
                 for accepts in (False, True):

@@ -26,7 +26,7 @@ from lastword.cli.setup.settings import (
 )
 from lastword.platform.files import lock, open_folder_lock
 from tests.kit.rows import every
-from tests.unit.cli.setup import as_json
+from tests.unit.cli.setup import meaning
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False)
@@ -34,12 +34,6 @@ JSON = st.recursive(
     lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(), inner, max_size=4),
     max_leaves=12,
 )  # fmt: skip
-
-
-def meaning(text: str) -> Any:
-    root = JsonText(text).root
-    assert root is not None
-    return as_json(root.plain)
 
 
 @given(JSON, st.sampled_from([None, 2, "\t"]), st.booleans())

@@ -10,11 +10,10 @@ from typing import Any
 
 import pytest
 
-from lastword.cli.setup.settings import JsonText
 from lastword.quirks.setup import AGENTS, EDITORS
 from tests.kit.command import command
 from tests.kit.rows import every
-from tests.unit.cli.setup import as_json
+from tests.unit.cli.setup import meaning
 
 SETTINGS = """\
 // Zed settings
@@ -89,17 +88,11 @@ def home(tmp_path: Path) -> Home:
     return Home(tmp_path / "home")
 
 
-def meaning(file: Path) -> Any:
-    root = JsonText(file.read_text()).root
-    assert root is not None
-    return as_json(root.plain)
-
-
 def test_settings_are_written_with_a_backup_and_removed_to_the_byte(home: Home) -> None:
     home.zed.chmod(0o640)
     told = home.json("zed", "claude", "--write", "--retry", "2")
     assert told["action"] == "written"
-    assert meaning(home.zed)["agent_servers"]["claude-lastword"] == told["entry"] == {
+    assert meaning(home.zed.read_text())["agent_servers"]["claude-lastword"] == told["entry"] == {
         "type": "custom",
         "command": "lastword",
         "args": ["run", "--retry", "2", "--", *AGENTS["claude"].command],
@@ -169,7 +162,7 @@ def test_an_existing_agent_is_wrapped_and_unwrapped(home: Home) -> None:
     command = {"command": "lastword", "args": ["run", "--retry", "1", "--", "opencode", "acp"]}
     assert told["entry"] == json.loads(told["snippet"]) == command
     kept = {"type": "custom", "default_mode": "plan"}
-    assert meaning(home.zed)["agent_servers"]["Mine"] == kept | command
+    assert meaning(home.zed.read_text())["agent_servers"]["Mine"] == kept | command
     assert '"command": "lastword", // here' in home.zed.read_text()
     assert home.json("zed", "--wrap", "Mine", "--write")["action"] == "unchanged"
     again = home.run("zed", "--wrap", "Mine", "--overnight", "--write")
@@ -214,7 +207,7 @@ def test_acpx_s_command_in_one_string_is_wrapped_and_comes_back(home: Home) -> N
     entry = home.json("acpx", "--wrap", "mine", "--write")["entry"]
     assert entry == {"command": "lastword run -- npx -y my-agent"}
     home.run("acpx", "--wrap", "mine", "--remove")
-    assert meaning(file) == {"agents": {"mine": {"command": "npx -y my-agent"}}}
+    assert meaning(file.read_text()) == {"agents": {"mine": {"command": "npx -y my-agent"}}}
     assert home.json("acpx", "--name", "BIG", "claude")["name"] == "big"
 
 
@@ -297,7 +290,7 @@ def test_a_folder_that_is_in_the_way_is_reported(home: Home) -> None:
 def test_another_file_can_be_chosen(home: Home) -> None:
     told = home.json("acpx", "codex", "--write", "--file", ".acpxrc.json")
     assert told["file"] == str(home.folder / ".acpxrc.json")
-    assert "codex-lastword" in meaning(home.folder / ".acpxrc.json")["agents"]
+    assert "codex-lastword" in meaning((home.folder / ".acpxrc.json").read_text())["agents"]
 
 
 def test_all_known_editors_and_agents_are_listed(home: Home) -> None:
