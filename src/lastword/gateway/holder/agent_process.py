@@ -14,6 +14,7 @@ from __future__ import annotations
 import asyncio
 import re
 import signal
+import time
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias
 
 import msgspec
@@ -114,6 +115,11 @@ class HeldAgent(Protocol):
     def kill(self) -> None:
         """End it and its group at once."""
         ...
+
+
+def wall_ahead() -> float:
+    """Return how far the wall clock is ahead of the monotonic one."""
+    return time.time() - time.monotonic()
 
 
 def exit_facts(status: int) -> dict[str, Any]:

@@ -23,13 +23,18 @@ from lastword.core.timeline.entry import Kind
 from lastword.errors import LastwordError, StoreError
 from lastword.gateway import wire
 from lastword.gateway.holder import agent_process
-from lastword.gateway.holder.agent_process import OwnRequests, RequestFailedError, exit_facts
+from lastword.gateway.holder.agent_process import (
+    OwnRequests,
+    RequestFailedError,
+    exit_facts,
+    wall_ahead,
+)
 from lastword.gateway.holder.connection import ViewerConnection
 from lastword.gateway.holder.effects import waiting_turn
 from lastword.gateway.holder.handover import FLEET_SECONDS, HandedHolder, OpenedBy, past_lines
 from lastword.gateway.holder.openings import UNDER_WAY, Opening, Openings, bring_back, resume_again
 from lastword.gateway.holder.recording import HolderRecord
-from lastword.gateway.holder.session import HeldSession, wall_ahead
+from lastword.gateway.holder.session import HeldSession
 from lastword.gateway.log.files import LogOwner
 from lastword.gateway.quality import metrics
 from lastword.gateway.viewing import access

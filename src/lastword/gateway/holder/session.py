@@ -9,7 +9,6 @@ import asyncio
 import contextlib
 import math
 import os
-import re
 import secrets
 import time
 from functools import partial
@@ -25,7 +24,7 @@ from lastword.core.timeline.entry import Kind
 from lastword.gateway import wire
 from lastword.gateway.api.shapes import ViewerCount
 from lastword.gateway.api.views import SessionDetails, view_of
-from lastword.gateway.holder.agent_process import RequestFailedError
+from lastword.gateway.holder.agent_process import RequestFailedError, wall_ahead
 from lastword.gateway.holder.effects import (
     Effects,
     Retell,
@@ -43,6 +42,7 @@ from lastword.gateway.log.session_log import session_log
 from lastword.gateway.log.store import LogUnavailableError
 from lastword.gateway.run_folder import make_private
 from lastword.gateway.viewing import access
+from lastword.gateway.viewing.frames import session_name
 from lastword.gateway.viewing.reader import LOOK_AT_LAG_SECONDS, LagMeter, is_conversation
 from lastword.gateway.viewing.render import SESSION_ENDED, Renderer, with_session
 from lastword.outbox.store import now_ms as _now_ms
@@ -77,16 +77,6 @@ conversation comes no more often than one about an agent's retries."""
 TRIM_SHARE = 1 / 64
 """The share of the log's limit that is written between two checks of its size. Deleting takes 2 ms
 a megabyte, during which no other session of this process is served."""
-
-_SERVED = re.compile(r"(?!\.{1,2}\Z)[!-~](?:[ -~]{0,510}[!-~])?")
-"""Ids that are the same in a header, a URL and a message; `.` and `..` are none in a URL."""
-
-
-_UNIQUE = re.compile(
-    r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}"
-    r"|(?=[A-Za-z]*[0-9])(?=[0-9]*[A-Za-z])[0-9A-Za-z]{20,}"
-)
-"""Ids that no two agents give: they have a UUID in them, or as long a random part."""
 
 
 class SessionHolder(Protocol):
@@ -231,21 +221,17 @@ class HeldSession:
     def made(cls, holder: SessionHolder, agents_id: str) -> HeldSession:
         """Return a session that the agent has just made, under a name that has never been used.
 
-        If the agent's id cannot stand in a header or a URL, the session gets a generated one.
-
         Raises:
             StoreError: Its log cannot be made.
         """
-        stem = agents_id if _SERVED.fullmatch(agents_id) else "session"
-        is_unique = stem == agents_id and (holder.fleet is None or _UNIQUE.search(stem))
-        name = stem if is_unique else f"{stem}-{secrets.token_hex(8)}"
+        name = session_name(agents_id, in_fleet=holder.fleet is not None)
         while True:
             with contextlib.suppress(LogOwnedError):
                 lock = cls.locked(holder, name)
                 if not os.path.exists(cls.path(holder, name)):
                     return cls.open(holder, name, agents_id, lock=lock)
                 lock.release()
-            name = f"{stem}-{secrets.token_hex(4)}"
+            name = f"{name}-{secrets.token_hex(4)}"
 
     @classmethod
     def locked(cls, holder: SessionHolder, session_id: str) -> LogLock:
@@ -804,11 +790,6 @@ class HeldSession:
                 activity=self.hub.activity,
             ),
         )
-
-
-def wall_ahead() -> float:
-    """Return how far the wall clock is ahead of the monotonic one."""
-    return time.time() - time.monotonic()
 
 
 def _update_of(entry: LogEntry) -> dict[str, Any]:

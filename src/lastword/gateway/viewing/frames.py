@@ -1,4 +1,4 @@
-"""Frames of viewers: ids of requests, the check of a message, and encoded WebSocket frames.
+"""Frames of viewers: ids in them, the check of a message, and encoded WebSocket frames.
 
 The ids of requests: questions to viewers, and numbers to the agent. Owns the form of a question's
 id, `lastword:SESSION:NUMBER`. A question has the same id for every viewer and on every socket, so
@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import json
 import re
+import secrets
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -32,6 +33,26 @@ if TYPE_CHECKING:
 _ID = re.compile(rb'"lastword:([0-9a-f]{8}):([0-9]{1,15})"')
 _NUMBER = re.compile(rb"[0-9]{1,16}")
 _SESSION_CHARS = 8
+
+_SERVED = re.compile(r"(?!\.{1,2}\Z)[!-~](?:[ -~]{0,510}[!-~])?")
+"""Sessions' ids that are the same in a header, a URL and a message; `.` and `..` are none in a
+URL."""
+
+_UNIQUE = re.compile(
+    r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}"
+    r"|(?=[A-Za-z]*[0-9])(?=[0-9]*[A-Za-z])[0-9A-Za-z]{20,}"
+)
+"""Those that no two agents give: they have a UUID in them, or as long a random part."""
+
+
+def session_name(agents_id: str, *, in_fleet: bool) -> str:
+    """Return a new session's id for viewers: its agent's, or a generated one.
+
+    The agent's may be unfit for a header or a URL, or one that another node's agent gives as well.
+    """
+    stem = agents_id if _SERVED.fullmatch(agents_id) else "session"
+    is_unique = stem == agents_id and (not in_fleet or _UNIQUE.search(stem))
+    return stem if is_unique else f"{stem}-{secrets.token_hex(8)}"
 
 
 def session_key(session_id: str) -> str:
