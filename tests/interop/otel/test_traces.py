@@ -43,6 +43,8 @@ def test_one_trace_leads_from_the_clients_span_to_the_tool_calls_of_turns_that_e
     asked = {"LEAKED_TOKEN": secret, "LASTWORD_RECORD_TEXT": "1"}
     frames = take_turns("limit", "work", "leak", command=command, **asked)
     spans = receiver.expect_spans(9)
+    # Two calls may begin in one millisecond, of which the first is over sooner.
+    spans[4:6] = sorted(spans[4:6], key=lambda span: span["attributes"]["gen_ai.tool.call.id"])
     assert [span["span"] for span in spans] == [
         *("send limit", "invoke_agent plain"),
         *("send work", "invoke_agent plain", "execute_tool read", "execute_tool execute"),
