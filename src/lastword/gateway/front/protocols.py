@@ -168,6 +168,7 @@ class FramedProtocol(WebSocketsSansIOProtocol):
     """One WebSocket."""
 
     pings: FrontCounts | None = None
+    pong_timer: asyncio.TimerHandle | None
     _is_silent = False
     _has_heard = False
     _unsent = 0
