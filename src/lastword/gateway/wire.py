@@ -1,9 +1,9 @@
 """The words between a viewer's front and the holder of its session, or between two fronts.
 
-Owns them, what gateway and connector both have to know of messages and addresses, and the version
-of what nodes send each other (`fleet.node_link`). Between two nodes a word goes over a link, and
-within one process it is a call. A node of version n talks to nodes of versions n and n - 1, but not
-of one below `OLDEST`.
+Owns them, what gateway and connector both need for messages, addresses and connections, and the
+version of what nodes send each other (`fleet.node_link`). Between two nodes a word goes over a
+link, and within one process it is a call. A node of version n talks to nodes of versions n and
+n - 1, but not of one below `OLDEST`.
 """
 
 from __future__ import annotations
@@ -109,6 +109,25 @@ Lines: TypeAlias = list[bytes]
 def name_of(session_id: str) -> str:
     """Return the name of a session's files; its id may contain what file names cannot."""
     return hashlib.sha256(session_id.encode(errors="surrogatepass")).hexdigest()[:24]
+
+
+class MovesProtocol(asyncio.Protocol):
+    """A part of a connection that knows whether anything moves on it, such as parts of a frame."""
+
+    transport: asyncio.Transport
+    _has_heard = False
+    _unsent = 0
+
+    def data_received(self, data: bytes) -> None:
+        """Receive data, which may be a part of a frame."""
+        self._has_heard = True
+        super().data_received(data)
+
+    def has_moved(self) -> bool:
+        """Return whether bytes have come or gone since the last look."""
+        before, self._unsent = self._unsent, self.transport.get_write_buffer_size()
+        has_heard, self._has_heard = self._has_heard, False
+        return has_heard or self._unsent < before
 
 
 async def close_server(server: asyncio.Server) -> None:

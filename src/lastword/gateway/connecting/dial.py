@@ -28,7 +28,7 @@ from websockets.exceptions import (
 from lastword._version import __version__
 from lastword.client import reconnect
 from lastword.gateway.connecting import ssh
-from lastword.gateway.wire import is_loopback
+from lastword.gateway.wire import MovesProtocol, is_loopback
 from lastword.platform.files import decoded
 
 if TYPE_CHECKING:
@@ -216,11 +216,8 @@ def token_source(token: str, path: str, environment: Mapping[str, str]) -> Token
     return source
 
 
-class GatewaySocket(ClientConnection):
-    """A socket that knows whether anything moves on it, such as parts of a long frame."""
-
-    _has_heard = False
-    _unsent = 0
+class GatewaySocket(MovesProtocol, ClientConnection):
+    """A socket to a gateway."""
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Keep what cannot be sent yet here, where it is seen to go, and not in the kernel."""
@@ -229,17 +226,6 @@ class GatewaySocket(ClientConnection):
             transport.get_extra_info("socket").setsockopt(
                 socket.IPPROTO_TCP, socket.TCP_NOTSENT_LOWAT, UNSENT_BYTES
             )
-
-    def data_received(self, data: bytes) -> None:
-        """Receive data, which may be a part of a frame."""
-        self._has_heard = True
-        super().data_received(data)
-
-    def has_moved(self) -> bool:
-        """Return whether bytes have come or gone since the last look."""
-        before, self._unsent = self._unsent, self.transport.get_write_buffer_size()
-        has_heard, self._has_heard = self._has_heard, False
-        return has_heard or self._unsent < before
 
 
 class _Dialler(connect):

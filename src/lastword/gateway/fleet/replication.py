@@ -86,7 +86,7 @@ class NewEpoch(msgspec.Struct, frozen=True):
 
 
 class Fenced(msgspec.Struct, frozen=True):
-    """Another node owns the session; the log is no longer written."""
+    """Another node owns the session: this one stops writing its log."""
 
 
 Effect: TypeAlias = Publish | Claim | ReadEnd | Visible | Stalled | NewEpoch | Fenced

@@ -173,7 +173,7 @@ class HttpTransport:
         The token may differ from the first one, which may have expired, but allows the same.
 
         Raises:
-            ProblemError: There is no such connection.
+            ProblemError: The connection does not exist.
         """
         name = request.headers.get(CONNECTION)
         if name is None:

@@ -30,6 +30,7 @@ from lastword.core.protocol import acp, jsonrpc
 from lastword.gateway.front.viewer_link import ViewerLink
 from lastword.gateway.viewing import frames, reader
 from lastword.gateway.viewing.frames import text_frames
+from lastword.gateway.wire import MovesProtocol
 from lastword.web.files import GUARDED
 
 if TYPE_CHECKING:
@@ -164,14 +165,12 @@ CUT, NO_PONG = 1006, 1011
 NO_PONG_REASON = "keepalive ping timeout"
 
 
-class FramedProtocol(WebSocketsSansIOProtocol):
+class FramedProtocol(MovesProtocol, WebSocketsSansIOProtocol):
     """One WebSocket."""
 
     pings: FrontCounts | None = None
     pong_timer: asyncio.TimerHandle | None
     _is_silent = False
-    _has_heard = False
-    _unsent = 0
 
     def handle_connect(self, event: Request) -> None:
         """Accept the upgrade, and tell the application what this server supports."""
@@ -193,28 +192,17 @@ class FramedProtocol(WebSocketsSansIOProtocol):
         if is_awaited and self.pending_ping_payload is None and self.pings is not None:
             self.pings.pong(self.last_ping_rtt)
 
-    def data_received(self, data: bytes) -> None:
-        """Receive data, which may be a part of a frame."""
-        self._has_heard = True
-        super().data_received(data)
-
     def send_keepalive_ping(self) -> None:
         """Ping, and look from here on whether anything moves."""
         super().send_keepalive_ping()
-        self._has_moved()
-
-    def _has_moved(self) -> bool:
-        """Return whether bytes have come or gone since the last look."""
-        before, self._unsent = self._unsent, self.transport.get_write_buffer_size()
-        has_heard, self._has_heard = self._has_heard, False
-        return has_heard or self._unsent < before
+        self.has_moved()
 
     def keepalive_timeout(self) -> None:
         """Close a socket whose ping was not answered; perhaps nobody reads the rest.
 
         While bytes move, the pong may be behind a long frame on a slow link.
         """
-        if self.ping_timeout is not None and self._has_moved():
+        if self.ping_timeout is not None and self.has_moved():
             self.pong_timer = self.loop.call_later(self.ping_timeout, self.keepalive_timeout)
             return
         self._is_silent = True

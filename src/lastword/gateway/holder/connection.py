@@ -339,7 +339,7 @@ class ViewerConnection:
         session = self._holder.sessions.get(session_id)
         if session is None:
             self._refuse(request_id, session_id)
-        elif session.waits(self, frame, partial(self._fork, frame, request_id)):
+        elif session.defers(self, frame, partial(self._fork, frame, request_id)):
             pass
         elif session.failed is not None:
             self.send(jsonrpc.error(request_id, session.failed))

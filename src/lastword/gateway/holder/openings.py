@@ -146,7 +146,7 @@ async def bring_back(
         await holder.fleet.opened(session)
     session.is_only_read = takeover is not None and not takeover.has_files
     lost_files = access.context_lost(incident) if session.is_only_read else None
-    session.resumes()
+    session.begin_resuming()
     holder.has_session()  # an agent may take minutes to resume it
     history = await _resume(holder, session, lost_files)
     if waiting is not None and session.failed is None and history == "full":

@@ -470,11 +470,11 @@ class HeldSession:
         # How a request ended is known even if the agent has died since.
         is_again = request_id is not None and self.hub.has_ended(attached.attachment, request_id)
         again = partial(self.receive, attached, frame)
-        if not (closes or is_again) and self.waits(attached.link, frame, again):
+        if not (closes or is_again) and self.defers(attached.link, frame, again):
             return
         if self.may_resume and method == acp.PROMPT and not (self.is_over or is_again):
-            self.resumes()
-            self.waits(attached.link, frame, again)
+            self.begin_resuming()
+            self.defers(attached.link, frame, again)
             self._holder.resume(self)
             return
         if refused is not None and (self.is_over or not (closes or is_again)):
@@ -490,15 +490,15 @@ class HeldSession:
                 return
         self.carry_out(effects)
 
-    def resumes(self) -> None:
-        """Have the frames that come wait until the agent has resumed it."""
+    def begin_resuming(self) -> None:
+        """Have the frames that come wait until the agent has resumed the session."""
         self.may_resume, self._until_resumed = False, []
 
-    def waits(self, link: ViewerConnection, frame: Frame, again: Callable[[], object]) -> bool:
-        """Return whether a frame waits for that, or was refused since there is no room.
+    def defers(self, link: ViewerConnection, frame: Frame, again: Callable[[], object]) -> bool:
+        """Keep a frame until then, or refuse it if too many wait; return whether it did either.
 
         Args:
-            link: The link over which it came.
+            link: The link over which the frame came.
             frame: The frame.
             again: Receives it again.
         """

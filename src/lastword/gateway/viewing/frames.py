@@ -35,8 +35,7 @@ _NUMBER = re.compile(rb"[0-9]{1,16}")
 _SESSION_CHARS = 8
 
 _SERVED = re.compile(r"(?!\.{1,2}\Z)[!-~](?:[ -~]{0,510}[!-~])?")
-"""Sessions' ids that are the same in a header, a URL and a message; `.` and `..` are none in a
-URL."""
+"""Session ids that read the same in a header, a URL and a message; a URL loses `.` and `..`."""
 
 _UNIQUE = re.compile(
     r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}"
