@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 PIECE_BYTES = 4096
+HELD_BYTES = 64 * 1024
 _RESET = struct.pack("ii", 1, 0)
 
 
@@ -63,7 +64,10 @@ class FaultProxy:
         """The server's end of each connection that is open."""
 
     async def __aenter__(self) -> Self:
-        self._server = await asyncio.start_server(self._serve, "127.0.0.1", 0)
+        listening = socket.create_server(("127.0.0.1", 0))
+        # A network holds little: what its other end does not take soon stays with the sender.
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, HELD_BYTES)
+        self._server = await asyncio.start_server(self._serve, sock=listening)
         return self
 
     async def __aexit__(self, *_: object) -> None:

@@ -210,15 +210,18 @@ async def test_a_link_cut_at_random_bytes_loses_and_duplicates_nothing(gateway: 
 async def test_a_frame_that_takes_longer_than_pings_and_probes_may_arrives_over_one_link(
     tmp_path: Path, serve: Serve
 ) -> None:
-    gateway = serve("", *QUICK, command=noting(tmp_path / "noted"))
-    async with (
-        FaultProxy(gateway.port, lambda _: Plan(delay_seconds=0.004)) as proxy,
-        connected(f"http://127.0.0.1:{proxy.port}", gateway.token(), hasty=True) as editor,
-    ):
-        session_id = await editor.begin(gateway.root)
-        answer = await editor.answer(editor.prompt(session_id, "x" * 4_500_000))
-        assert answer["result"] == {"stopReason": "end_turn"}
-        assert proxy.connections == 1
+    quick = ("--ping", "1", "--pong-timeout", "5")
+    gateway = serve("", *quick, command=noting(tmp_path / "noted"))
+    limits = {"client.reconnect.PROBE_EVERY": 1_000, "client.reconnect.PROBE_FUSE": 5_000}
+    environment = os.environ | {"LASTWORD_GATEWAY_TOKEN": gateway.token()}
+    async with FaultProxy(gateway.port, lambda _: Plan(delay_seconds=0.004)) as proxy:
+        url = f"http://127.0.0.1:{proxy.port}"
+        command = [*hurried(limits), sys.executable, "-m", "lastword", "connect", url]
+        async with before(command, environment) as editor:
+            session_id = await editor.begin(gateway.root)
+            answer = await editor.answer(editor.prompt(session_id, "x" * 7_500_000))
+            assert answer["result"] == {"stopReason": "end_turn"}
+            assert proxy.connections == 1
 
 
 @fused
