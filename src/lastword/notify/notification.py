@@ -194,10 +194,8 @@ _QUESTIONS = {
     "permission": "The agent asks for permission.",
     "form": "The agent asks a question.",
 }
-_OPEN_ENDS = frozenset(
-    {Kind.ERROR, Kind.ANSWER, Kind.AGENT_EXITED, Kind.CLIENT_GONE, Kind.SHUTDOWN}
-)
-"""The rows that end a turn's questions, answered or not."""
+_ALL_ENDS = frozenset({Kind.AGENT_EXITED, Kind.CLIENT_GONE, Kind.SHUTDOWN})
+"""The rows that end every turn; `Kind.ERROR` and `Kind.ANSWER` end one, and its questions."""
 
 
 class Surroundings(msgspec.Struct, frozen=True):
@@ -262,7 +260,7 @@ class NotificationWriter:
             )
             self._questions[row.session_id, row.request_id] = question.notification_id
             return [question]
-        elif kind == Kind.LIMIT_WAIT:
+        elif kind == Kind.LIMIT_WAIT and row.session_id not in self._limited:
             self._limited.add(row.session_id)
             return [self._of_limit(row)]
         elif kind == Kind.CONTINUED:
@@ -270,12 +268,13 @@ class NotificationWriter:
             has_waited = row.session_id in self._limited
             self._limited.discard(row.session_id)
             return [self._of_limit(row)] if has_waited else []
-        elif kind in _OPEN_ENDS:
-            is_all = row.session_id is None and row.turn is None
-            self._limited -= self._limited if is_all else {row.session_id}
-            ended = {key for key in self._questions if is_all or key[0] == row.session_id}
-            made = self._closed(ended)
-            if kind == Kind.ERROR and row.turn is not None:
+        elif kind in _ALL_ENDS:
+            self._limited.clear()
+            return self._closed(set(self._questions))
+        elif kind in {Kind.ERROR, Kind.ANSWER} and row.turn is not None:
+            self._limited.discard(row.session_id)
+            made = self._closed({key for key in self._questions if key[0] == row.session_id})
+            if kind == Kind.ERROR:
                 sentence = self._text(row, "message") or sentence_of(row.facts)
                 detail = self._text(row, "detail")
                 if detail and detail not in sentence:
@@ -283,7 +282,7 @@ class NotificationWriter:
                 incident = str(row.facts.get("incident_id") or "")
                 event, urgency = NotifiedEvent.FAILED, Urgency.HIGH
                 made.append(self._made(row, event, sentence, incident=incident, urgency=urgency))
-            elif kind == Kind.ANSWER and not ended_by_cancel(row.facts):
+            elif not ended_by_cancel(row.facts):
                 reason = str(row.facts.get("stop_reason"))
                 how = PHRASES["stop reasons"].get(reason, "ok")
                 sentence = "The turn has ended." if how == "ok" else f"The turn has ended: {how}."

@@ -9,8 +9,7 @@ pace allow. It may block the thread on a disk but not on a network: for that, it
 
 The pace is a value without a clock. A question waits a moment, since it is often answered at once.
 A notification that becomes untrue before it is sent is dropped. A session, and the whole process,
-send a limited number a minute, and count the others in the next one. A turn's wait for a limit is
-notified once, and again only after the turn has continued.
+send a limited number a minute, and count the others in the next one.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ from lastword.notify.notification import PER_MINUTE, NotificationWriter, Notifie
 from lastword.record.recorder import NOTIFIED
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable
+    from collections.abc import Callable, Collection, Iterable, Sequence
 
     from lastword.notify.notification import Notification, NotifySettings, Surroundings
     from lastword.record.run import Row, Run
@@ -43,7 +42,8 @@ SESSIONS_AT_ONCE = 5
 
 MAX_SESSIONS = 1024
 MAX_WAITING = 256
-"""The limit of waiting questions; one more sends the oldest at once."""
+"""The limit of waiting questions; one more sends the oldest at once. Of more than so many that are
+over a pace, the oldest are only counted."""
 
 
 class NotificationPace:
@@ -65,23 +65,15 @@ class NotificationPace:
         self._waiting: dict[str, tuple[float, Notification]] = {}
         self._sent: dict[str, deque[float]] = {}
         self._sent_by_all: deque[float] = deque(maxlen=per_minute * SESSIONS_AT_ONCE)
-        self._left_out: dict[str, Notification] = {}
-        """Each session's last notification over the limit, with the number of those before it. An
-        empty name stands for the whole process."""
-        self._limited: set[str] = set()
+        self._left_out: dict[str, deque[Notification]] = {}
+        """Each session's notifications over the limit, of which the last will be sent. An empty
+        name stands for the whole process."""
 
     def add(self, notification: Notification, now: float) -> list[Notification]:
         """Receive a notification; return those to send now."""
-        event, session = notification.event, notification.session
-        if event is NotifiedEvent.LIMIT:
-            if session in self._limited:
-                return []
-            self._limited.add(session)
-        elif event is not NotifiedEvent.ASK:
-            self._limited.discard(session)
-        if event not in self._events:
+        if notification.event not in self._events:
             return []
-        if event is NotifiedEvent.ASK and self._question_seconds > 0:
+        if notification.event is NotifiedEvent.ASK and self._question_seconds > 0:
             self._waiting[notification.notification_id] = (
                 now + self._question_seconds,
                 notification,
@@ -95,10 +87,13 @@ class NotificationPace:
         """Drop a notification; return whether it was still waiting here."""
         if self._waiting.pop(notification_id, None) is not None:
             return True
-        for session, left in self._left_out.items():
-            if left.notification_id == notification_id:
-                del self._left_out[session]
-                return True
+        for key, left in self._left_out.items():
+            for each in left:
+                if each.notification_id == notification_id:
+                    left.remove(each)
+                    if not left:
+                        del self._left_out[key]
+                    return True
         return False
 
     def due(self, now: float) -> list[Notification]:
@@ -107,16 +102,19 @@ class NotificationPace:
         due = [each for key in ready for each in self._paced(self._waiting.pop(key)[1], now)]
         for key in list(self._left_out):
             if self._opens_at(key, now) <= now:
-                due.append(self._left_out.pop(key))
+                due.append(_last(self._left_out.pop(key)))
                 self._note(due[-1].session, now)
         return due
 
     def rest(self) -> list[Notification]:
         """Return those over the limit at the end, except questions, which nobody can answer now."""
-        left = [each for each in self._left_out.values() if each.event is not NotifiedEvent.ASK]
+        rest = [
+            [each for each in left if each.event is not NotifiedEvent.ASK]
+            for left in self._left_out.values()
+        ]
         self._waiting.clear()
         self._left_out.clear()
-        return left
+        return [_last(left) for left in rest if left]
 
     def next_due(self, now: float) -> float | None:
         """Return when to call `due` again; `None` if nothing waits."""
@@ -127,14 +125,16 @@ class NotificationPace:
     def _paced(self, notification: Notification, now: float) -> list[Notification]:
         session = notification.session
         key = "" if self._opens_at("", now) > now else session
-        before = self._left_out.pop(key, None)
-        others = 0 if before is None else before.others + 1
-        notification = msgspec.structs.replace(notification, others=others)
+        left = self._left_out.setdefault(key, deque())
+        left.append(notification)
+        if len(left) > MAX_WAITING:
+            oldest = left.popleft()
+            others = left[0].others + oldest.others + 1
+            left[0] = msgspec.structs.replace(left[0], others=others)
         if self._opens_at(session, now) > now:
-            self._left_out[key] = notification
             return []
         self._note(session, now)
-        return [notification]
+        return [_last(self._left_out.pop(key))]
 
     def _note(self, session: str, now: float) -> None:
         if session not in self._sent and len(self._sent) >= MAX_SESSIONS:
@@ -146,6 +146,12 @@ class NotificationPace:
         own = self._sent.get(session, deque(maxlen=self._per_minute))
         full = [sent[0] for sent in (own, self._sent_by_all) if len(sent) == sent.maxlen]
         return max((first + WITHIN_SECONDS for first in full), default=now)
+
+
+def _last(left: Sequence[Notification]) -> Notification:
+    """Return the last of some notifications, with the number of the others."""
+    others = sum(1 + each.others for each in left) - 1
+    return msgspec.structs.replace(left[-1], others=others)
 
 
 # --- the senders

@@ -87,17 +87,24 @@ def test_a_question_that_is_answered_within_its_moment_is_not_sent() -> None:
     assert pace.due(1000.0) == []
 
 
+def test_failures_over_the_pace_are_sent_though_a_later_question_is_answered() -> None:
+    pace = a_pace(per_minute=1)
+    question = a_notification(4, NotifiedEvent.ASK)
+    for each in (*map(a_notification, range(3)), question, a_notification(5, session="t")):
+        pace.add(each, 0.0)
+    assert pace.withdraw(question.notification_id)
+    (late,) = pace.due(WITHIN_SECONDS)
+    assert (late.at_epoch_ms, late.others) == (2, 1)
+    pace = a_pace(per_minute=1)
+    for number in range(2 * MAX_WAITING):
+        pace.add(a_notification(number), 0.0)
+    (late,) = pace.due(WITHIN_SECONDS)
+    assert (late.at_epoch_ms, late.others) == (2 * MAX_WAITING - 1, 2 * MAX_WAITING - 2)
+
+
 def test_the_number_of_waiting_questions_is_bounded() -> None:
     pace = a_pace(question_seconds=10.0)
     for number in range(MAX_WAITING):
         assert pace.add(a_notification(number, NotifiedEvent.ASK, f"s{number}"), 0.0) == []
     (oldest,) = pace.add(a_notification(0, NotifiedEvent.ASK, "one more"), 0.0)
     assert oldest.session == "s0"
-
-
-def test_a_limit_is_notified_once_for_each_wait() -> None:
-    pace = a_pace()
-    assert pace.add(a_notification(1, NotifiedEvent.LIMIT), 0.0)
-    assert pace.add(a_notification(2, NotifiedEvent.LIMIT), 0.0) == []
-    assert pace.add(a_notification(3, NotifiedEvent.CONTINUED), 0.0)
-    assert pace.add(a_notification(4, NotifiedEvent.LIMIT), 0.0)

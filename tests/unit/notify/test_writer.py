@@ -109,6 +109,27 @@ def test_a_wait_for_a_limit_states_when_the_turn_continues() -> None:
     assert limit.sentence.endswith("The turn continues at 02:01.")
 
 
+def test_a_limit_is_notified_once_for_each_wait_also_after_a_cancelled_one() -> None:
+    book = Book()
+    for turn, end in enumerate(("cancelled", "end_turn", "cancelled")):
+        for _ in range(2):
+            book.note(Kind.LIMIT_WAIT, "s", turn, type="budget", wait_seconds=60)
+        book.note(Kind.ERROR, "s", type="unknown", method="session/set_mode")
+        book.note(Kind.ANSWER, "s", turn, stop_reason=end)
+    events = [made.event for made in made_of(book.rows)]
+    limit = NotifiedEvent.LIMIT
+    assert events == [limit, limit, NotifiedEvent.ENDED, limit]
+
+
+def test_a_request_that_fails_ends_no_question() -> None:
+    book = Book()
+    asked(book)
+    book.note(Kind.ERROR, type="auth", method="session/new")
+    book.note(Kind.ERROR, "s", type="unknown", method="session/set_mode")
+    (question,) = made_of(book.rows)
+    assert question.event is NotifiedEvent.ASK
+
+
 def test_a_gateway_says_the_name_and_the_buttons() -> None:
     book = Book()
     asked(book)
