@@ -278,6 +278,25 @@ def test_trimmed_entries_are_a_gap_only_for_readers_that_asked_for_them() -> Non
     assert (reset.reset, reset.gap, reset.first) == (True, msgspec.UNSET, log.first)
 
 
+def test_a_gap_that_opens_while_a_page_is_read_begins_the_next_one() -> None:
+    log = log_of(*(chunk(str(number)) for number in range(400)))
+    scan = Scan(log, "s", EventQuery())
+    assert not scan.step()
+    log.trim(limit_bytes=log.size_bytes // 2)
+    assert scan.step()
+    page = scan.page()
+    assert [event.seq for event in page.events] == list(range(1, 65))
+    assert (page.gap, page.after, page.more) == (msgspec.UNSET, "abc:64", True)
+    scan = Scan(log, "s", EventQuery(epoch="abc", seq=64, kinds=frozenset({EventKind.ERROR})))
+    assert not scan.step()
+    began = log.first
+    log.trim(limit_bytes=log.size_bytes // 3)
+    assert scan.step(), "nor are two gaps in one page"
+    page = scan.page()
+    assert not isinstance(page.gap, msgspec.UnsetType)
+    assert (page.gap.first, page.gap.last, page.after) == (65, began - 1, f"abc:{began + 63}")
+
+
 def test_a_cursor_ahead_of_the_log_is_refused() -> None:
     with pytest.raises(CursorError):
         Scan(log_of(chunk()), "s", EventQuery(epoch="abc", seq=2))

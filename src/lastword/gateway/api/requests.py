@@ -252,12 +252,12 @@ class Scan:
         if self._log.epoch != self._epoch:  # it has begun anew: the next request will report that
             return True
         entries = self._log.read(self._pos, max_entries=STEP_ENTRIES)
-        if not entries:
-            if self._log.head > self._pos:
-                self._note_gap(self._log.head + 1)
-                self._pos = self._log.head
-            return True
-        self._note_gap(entries[0].seq)
+        first = entries[0].seq if entries else self._log.head + 1
+        if first > self._pos + 1:
+            if self._events or self._gap is not None:  # a page begins with its gap
+                return True
+            self._gap = EventGap(self._pos + 1, first - 1, "trimmed")
+            self._pos = first - 1
         query = self._query
         for numbered in entries:
             if len(self._events) >= query.limit:
@@ -272,13 +272,7 @@ class Scan:
                 self._events.append(event)
             self._pos = numbered.seq
         self._scanned += len(entries)
-        return self._scanned >= MAX_SCANNED
-
-    def _note_gap(self, seq: int) -> None:
-        """Note the entries missing before an entry: at most one gap in each page."""
-        expected = self._pos + 1
-        if seq > expected and self._gap is None:
-            self._gap = EventGap(expected, seq - 1, "trimmed")
+        return not entries or self._scanned >= MAX_SCANNED
 
     @property
     def is_news(self) -> bool:
