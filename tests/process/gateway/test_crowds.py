@@ -221,6 +221,7 @@ def test_a_viewer_that_is_silent_for_too_long_is_disconnected(
     asked = upgrade(gateway, gateway.token())
     said = {asked: struct.pack(">H", 1002) + b"initialize_first", b"": b"", half: b""}
     said[half + b"\r\n" + half] = b'{"status":"ok"}'
+    said[b"POST /answer HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 9\r\n\r\nhalf"] = b""
     with contextlib.ExitStack() as connections:
         there = ("127.0.0.1", gateway.port)
         idle = [

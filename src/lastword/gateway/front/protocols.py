@@ -52,8 +52,9 @@ TRANSPORT = "lastword.transport"
 EVENTS_TYPE = "text/event-stream"
 
 REQUEST_SECONDS = 30.0
-"""How long a connection may take to send a request's head. uvicorn waits without end, so a thousand
-connections that send nothing, or half a head, would use up the descriptors."""
+"""How long a connection may take to send a request's head, and each further part of its body.
+uvicorn waits without end, so a thousand connections that send nothing, or half a request, would use
+up the descriptors."""
 
 
 def abort(scope: Scope) -> None:
@@ -107,8 +108,11 @@ class AbortableHttp(H11Protocol):
         if self._waiting is None and is_idle:
             self._waiting = self.loop.call_later(REQUEST_SECONDS, self.transport.abort)
         super().data_received(data)
-        if self.scope is not before:
-            self._wait_no_more()
+        if is_idle and self.scope is before:
+            return  # the head goes on
+        self._wait_no_more()
+        if self.cycle is not None and self.cycle.more_body:
+            self._waiting = self.loop.call_later(REQUEST_SECONDS, self.transport.abort)
 
     def send_400_response(self, msg: str) -> None:
         """Refuse what is not HTTP, with the headers of every answer."""
