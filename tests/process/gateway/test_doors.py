@@ -86,6 +86,8 @@ def test_an_unknown_path_is_not_found_with_or_without_a_token(healthy: InsideGat
         assert refused(url, "wrong") == (401 if path.endswith("/ws") else 404)
     url = f"ws://127.0.0.1:{healthy.port}/nothing"
     assert closed(url, healthy.token(), page_of(healthy)) == (4404, "not_found")
+    for path in ("/nothing", "/acp/", "/v1/stats/", "/answer/", "/page/"):
+        assert ApiClient(healthy, "").refusal(path, Host="evil.example") == (404, "not_found")
 
 
 def test_a_page_can_log_in_with_a_token_as_a_subprotocol(healthy: InsideGateway) -> None:

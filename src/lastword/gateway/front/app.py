@@ -111,9 +111,9 @@ class Front:
             ClientDisconnect: _left,
             Exception: _failed,
         }
-        self.app: ASGIApp = guarded(
-            Starlette(routes=routes, exception_handlers=handlers)  # type: ignore[arg-type]
-        )
+        app = Starlette(routes=routes, exception_handlers=handlers)  # type: ignore[arg-type]
+        app.router.redirect_slashes = False  # it redirects without a token, to any `Host`
+        self.app: ASGIApp = guarded(app)
 
     async def close(self, code: int, reason: str) -> None:
         """Close every viewer's socket, and every stream."""
