@@ -19,7 +19,6 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import msgspec
 
-from lastword.core.failure.phrases import counted
 from lastword.notify.notification import (
     Notification,
     NotificationAction,
@@ -149,12 +148,10 @@ def webhook_body(notification: Notification) -> bytes:
 
 def ntfy_body(notification: Notification, topic: str) -> bytes:
     """Return the JSON that publishes a notification to a topic of ntfy."""
-    others = notification.others
-    left_out = f" ({counted(others, 'notification')} left out before)" if others else ""
     message: dict[str, Any] = {
         "topic": topic,
         "title": notification.title,
-        "message": notification.sentence + left_out,
+        "message": notification.text,
         "priority": _PRIORITIES[notification.urgency],
         "tags": [_TAGS[notification.event]],
     }

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from lastword.core.failure.phrases import plain_duration, plain_moment
+from lastword.core.failure.phrases import counted, plain_duration, plain_moment
 from lastword.core.failure.sentences import WHAT, sentence_of, type_of
 from lastword.core.redact.printable import one_line
 from lastword.core.timeline.entry import Kind, ended_by_cancel
@@ -103,6 +103,13 @@ class Notification(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     @property
     def report_id(self) -> str:
         return self.notification_id
+
+    @property
+    def text(self) -> str:
+        """Return the sentence, with how many notifications were left out before it."""
+        if not self.others:
+            return self.sentence
+        return f"{self.sentence} ({counted(self.others, 'notification')} left out before)"
 
     def fields(self) -> dict[str, Any]:
         """Return all members, including defaults."""

@@ -168,7 +168,7 @@ def message_of(notification: Notification) -> bytes:
     """Return the JSON that the page's worker shows, cut to the size that push services accept."""
     members: dict[str, Any] = {
         "title": notification.title,
-        "body": notification.sentence,
+        "body": notification.text,
         "event": notification.event.value,
         "session": notification.session,
         "link": notification.link,
@@ -178,8 +178,8 @@ def message_of(notification: Notification) -> bytes:
     message = msgspec.json.encode(members)
     over = len(message) - MAX_PLAIN_BYTES
     if over > 0:
-        room = max(len(notification.sentence.encode()) - over - len("…".encode()), 0)
-        cut = notification.sentence.encode()[:room].decode(errors="ignore")
+        room = max(len(notification.text.encode()) - over - len("…".encode()), 0)
+        cut = notification.text.encode()[:room].decode(errors="ignore")
         message = msgspec.json.encode(members | {"body": f"{cut}…"})
     if len(message) > MAX_PLAIN_BYTES:
         message = msgspec.json.encode(members | {"body": "", "actions": [], "link": ""})

@@ -14,6 +14,7 @@ from lastword.notify.notification import (
     NotifyError,
     Urgency,
 )
+from lastword.notify.web_push import message_of
 
 ODD = 'a "quote", a \\ backslash\nand a line'
 QUESTION = Notification(
@@ -65,6 +66,10 @@ def test_ntfy_gets_a_message_with_buttons_and_no_code_in_an_address() -> None:
         plain = Notification(notification_id="n", at_epoch_ms=0, event=event)
         body = json.loads(ntfy_body(plain, "t"))
         assert set(body) == {"topic", "title", "message", "priority", "tags"}, event
+
+
+def test_a_browser_is_told_how_many_were_left_out() -> None:
+    assert json.loads(message_of(QUESTION))["body"] == f"{ODD} (2 notifications left out before)"
 
 
 def test_a_json_templates_values_stay_within_their_strings_or_are_json_values() -> None:
