@@ -19,7 +19,10 @@ if TYPE_CHECKING:
 
 SUBSCRIBES = """
   (request) => {
+    let theirs = { unsubscribe: async () => (theirs = null) };
+    PushManager.prototype.getSubscription = async () => theirs;
     PushManager.prototype.subscribe = async function (options) {
+      if (theirs) throw new Error("a subscription with a different applicationServerKey exists");
       window.asked = { visible: options.userVisibleOnly, key: options.applicationServerKey.length };
       return { toJSON: () => request };
     };

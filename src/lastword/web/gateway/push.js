@@ -65,7 +65,12 @@ async function begin(worker, key, session) {
     throw new Error("The browser does not allow notifications of this page. Its settings can.");
   }
   const bytes = Uint8Array.from(atob(key.replaceAll("-", "+").replaceAll("_", "/")), (each) => each.charCodeAt(0));
-  const made = await worker.pushManager.subscribe({ userVisibleOnly: true, applicationServerKey: bytes });
+  const options = { userVisibleOnly: true, applicationServerKey: bytes };
+  const made = await worker.pushManager.subscribe(options).catch(async () => {
+    // A gateway with another key was at this address.
+    await (await worker.pushManager.getSubscription())?.unsubscribe();
+    return worker.pushManager.subscribe(options);
+  });
   const { endpoint, keys } = made.toJSON();
   const body = JSON.stringify({ endpoint, keys, ...(session ? { session_id: session } : {}) });
   const headers = { "content-type": "application/json" };
