@@ -106,12 +106,13 @@ class NotificationPace:
                 self._note(due[-1].session, now)
         return due
 
-    def rest(self) -> list[Notification]:
-        """Return those over the limit at the end, except questions, which nobody can answer now."""
-        rest = [
-            [each for each in left if each.event is not NotifiedEvent.ASK]
-            for left in self._left_out.values()
+    def rest(self, *, goes_on: bool = False) -> list[Notification]:
+        """Return what has not been sent at the end: questions only if they can be answered then."""
+        rest = [[each] for _, each in self._waiting.values()] + [
+            *map(list, self._left_out.values())
         ]
+        if not goes_on:
+            rest = [[each for each in left if each.event is not NotifiedEvent.ASK] for left in rest]
         self._waiting.clear()
         self._left_out.clear()
         return [_last(left) for left in rest if left]
@@ -226,6 +227,8 @@ class Notifier:
         )
         self._rows: deque[Row] = deque()
         self._news = threading.Event()
+        self.goes_on: bool = False
+        """Whether open questions outlive it, in the program that replaces this one."""
         self._ending = False
         self._thread: threading.Thread | None = None
 
@@ -268,17 +271,24 @@ class Notifier:
                     self._note(self._rows[0], senders)
                 self._rows.popleft()
             now = time.monotonic()
-            for notification in self._pace.rest() if ending else self._pace.due(now):
+            rest = self._pace.rest(goes_on=self.goes_on) if ending else self._pace.due(now)
+            for notification in rest:
                 self._send(senders, notification)
             if ending:
                 break
             due = self._pace.next_due(now)
             self._news.wait(None if due is None else max(due - time.monotonic(), 0.0))
+        if not self.goes_on:
+            self._withdraw_questions(senders)
+        for sender in senders:
+            sender.close()
+        if self.goes_on:  # the next program knows none of those that are still unsent
+            self._withdraw_questions(senders)
+
+    def _withdraw_questions(self, senders: list[NotificationSender]) -> None:
         for question in self._writer.open_questions:
             for sender in senders:
                 sender.withdraw(question)
-        for sender in senders:
-            sender.close()
 
     def _note(self, row: Row, senders: list[NotificationSender]) -> None:
         for made in self._writer.receive(self._scrub(row) if self._scrub else row):

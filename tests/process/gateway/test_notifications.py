@@ -106,6 +106,19 @@ def test_a_button_answers_its_question_once_and_no_other_code_or_site_answers_it
 
 
 @pytest.mark.processes
+def test_a_question_that_is_not_notified_yet_is_notified_before_a_reload(serve: Serve) -> None:
+    with Collector() as collector:
+        gateway = notifying(serve, collector, "--notify-question-after", "3600")
+        with opened(gateway) as (viewer, session):
+            viewer.prompt(session)
+            viewer.find(lambda frame: frame.get("method") == "session/request_permission")
+            gateway.reload()
+            asks = notified(collector)
+            assert (asks["event"], asks["session"]) == ("ask", session)
+            assert press(gateway, codes_of(asks)["Allow once"])[0] == 200
+
+
+@pytest.mark.processes
 def test_a_button_does_not_work_after_the_death_of_the_gateway(serve: Serve) -> None:
     with Collector() as collector:
         gateway = notifying(serve, collector)

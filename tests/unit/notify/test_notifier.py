@@ -7,6 +7,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 import msgspec
+import pytest
 
 from lastword.core.timeline.entry import Kind
 from lastword.notify import notifier as notifier_module
@@ -18,8 +19,6 @@ from tests.kit.recording import Book, a_run
 if TYPE_CHECKING:
     from pathlib import Path
 
-    import pytest
-
     from lastword.record.run import Row
 
 
@@ -30,15 +29,19 @@ class Kept:
         self.sent: list[Notification] = []
         self.withdrawn: list[str] = []
         self.is_closed = False
+        self.told: list[str] = []
 
     def send(self, notification: Notification) -> None:
         self.sent.append(notification)
+        self.told.append(notification.event)
 
     def withdraw(self, notification_id: str) -> None:
         self.withdrawn.append(notification_id)
+        self.told.append("withdraw")
 
     def close(self) -> None:
         self.is_closed = True
+        self.told.append("close")
 
 
 class Broken(Kept):
@@ -71,6 +74,24 @@ def test_each_sender_gets_each_notification_and_open_questions_are_withdrawn_at_
     assert kept.withdrawn == [kept.sent[0].notification_id]
     assert broken.is_closed
     assert kept.is_closed
+
+
+@pytest.mark.parametrize(
+    ("goes_on", "end"),
+    [(False, ["withdraw", "close"]), (True, ["ask", "close", "withdraw"])],
+)
+def test_a_waiting_question_is_sent_at_the_end_if_its_session_goes_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, goes_on: bool, end: list[str]
+) -> None:
+    kept = Kept()
+    monkeypatch.setattr(notifier_module, "SENDERS", (lambda *_: kept,))
+    notifier = Notifier(NotifySettings(question_seconds=3600), str(tmp_path), a_run())
+    book = Book()
+    book.note(Kind.ASKED, "s", 1, what="permission")
+    notifier.send(book.rows)
+    notifier.goes_on = goes_on
+    notifier.close()
+    assert kept.told == end
 
 
 def test_an_unreadable_or_unlinkable_row_does_not_block_the_others(

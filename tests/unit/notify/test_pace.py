@@ -68,6 +68,10 @@ def test_what_was_left_out_is_sent_within_the_common_limit_or_at_the_end() -> No
     # A question is moot at the end.
     assert pace.rest() == [msgspec.structs.replace(a_notification(5), others=0)]
     assert pace.next_due(300.0) is None
+    # Unless its session goes on.
+    question = a_notification(7, NotifiedEvent.ASK, "t")
+    pace.add(question, 300.0)
+    assert pace.rest(goes_on=True) == [question]
 
 
 def test_a_question_that_is_answered_within_its_moment_is_not_sent() -> None:

@@ -213,6 +213,7 @@ class HolderNotices:
         folder = push_folder_of(settings.state_folder, in_fleet=settings.fleet is not None)
         self._push_file = os.path.join(folder, SUBSCRIPTIONS)
         self._sink = LateSink(self._is_needed, self._start)
+        self._notifier: Notifier | None = None
         self.notices: SessionNotices = SessionNotices(self._run, self._names, self._sink)
 
     def _is_needed(self) -> bool:
@@ -238,16 +239,19 @@ class HolderNotices:
                 local_time=local_time,
             )
         folder = push_folder_of(settings.state_folder, in_fleet=settings.fleet is not None)
-        return Notifier(
+        self._notifier = Notifier(
             msgspec.structs.replace(notify, push_folder=folder),
             settings.state_folder,
             this_run(run, door="gateway", program=os.path.basename(settings.command[0])),
             surroundings=around,
             scrub=Scrub(secrets_of(os.environ)),
         )
+        return self._notifier
 
-    def close(self) -> None:
-        """Stop, after sending what can be sent at once."""
+    def close(self, *, goes_on: bool) -> None:
+        """Stop, after sending what can be sent at once: open questions too, if they go on."""
+        if self._notifier is not None:
+            self._notifier.goes_on = goes_on
         self._sink.close()
 
 

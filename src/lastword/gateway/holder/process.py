@@ -84,7 +84,7 @@ class Holder:
         quality: HolderQuality,
         notices: SessionNotices | None = None,
         fleet: OwnershipOf | None = None,
-        at_end: Callable[[], object] | None = None,
+        at_end: Callable[..., object] | None = None,
     ) -> None:
         """Put a holder together.
 
@@ -94,7 +94,8 @@ class Holder:
             quality: Counts what happens.
             notices: What notifications are made from, if there are any.
             fleet: Returns the ownership of its sessions in a fleet, if it is in one.
-            at_end: Called in a thread at its end, for what may take a moment.
+            at_end: Called in a thread at its end, for what may take a moment; `goes_on` says
+                whether its sessions continue in the program that replaces this one.
         """
         self._at_end = at_end
         self.settings = settings
@@ -671,4 +672,4 @@ class Holder:
         self.record.close()
         self.reports.finish()
         if self._at_end is not None:
-            self._at_end()
+            self._at_end(goes_on=self._is_handed_over)
