@@ -36,6 +36,8 @@ OTHER_SITES = frozenset({"cross-site", "same-site"})
 """The values of `Sec-Fetch-Site` for requests from a page of another origin; another port of the
 same host is of the same site. Only browsers send the header, and no script can change it."""
 
+DEFAULT_PORTS = {"http": ":80", "https": ":443"}
+
 GUEST_REQUESTS = Rate(per_second=20, burst=400)
 ADDRESS_REQUESTS = Rate(per_second=40, burst=800)
 """How many requests may come with one guest's token, and with all guests' from one address."""
@@ -246,7 +248,9 @@ class Doorkeeper:
             return
         origin = origin.lower().rstrip("/")
         try:
-            is_own = urlsplit(origin).netloc == host
+            parts = urlsplit(origin)
+            # A proxy may name the port that browsers leave out.
+            is_own = parts.netloc == host.removesuffix(DEFAULT_PORTS.get(parts.scheme, ""))
         except ValueError:  # as of a bracket that is not closed
             is_own = False
         if not is_own and origin not in self._origins:

@@ -63,8 +63,11 @@ def test_a_page_of_another_origin_is_refused() -> None:
 
 def test_pages_of_the_gateway_and_of_an_allowed_origin_are_let_in() -> None:
     assert keeper().admit(asked(origin=f"http://{HOST}"))
-    page = keeper(origins=["https://Page.example/"])
+    page = keeper(hosts=["gw.example"], origins=["https://Page.example/"])
     assert page.admit(asked(origin="https://page.example"))
+    assert page.admit(asked(host="gw.example:443", origin="https://gw.example"))
+    for host in ("gw.example:443", "gw.example:8443"):
+        assert refusal(asked(host=host, origin="http://gw.example"), page).reason == "origin"
 
 
 def test_a_missing_and_a_wrong_and_an_expired_token_are_refused() -> None:
