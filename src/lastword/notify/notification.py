@@ -269,7 +269,8 @@ class NotificationWriter:
             return [question]
         elif kind == Kind.LIMIT_WAIT and row.session_id not in self._limited:
             self._limited.add(row.session_id)
-            return [self._of_limit(row)]
+            # A wait that ended while no gateway ran has been notified by the one before.
+            return [self._of_limit(row)] if row.facts.get("wait_seconds") else []
         elif kind == Kind.CONTINUED:
             # With another model, a turn continues without having waited.
             has_waited = row.session_id in self._limited

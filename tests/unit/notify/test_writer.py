@@ -121,6 +121,14 @@ def test_a_limit_is_notified_once_for_each_wait_also_after_a_cancelled_one() -> 
     assert events == [limit, limit, NotifiedEvent.ENDED, limit]
 
 
+def test_a_wait_that_is_over_after_a_restart_is_not_notified_again() -> None:
+    book = Book()
+    book.note(Kind.LIMIT_WAIT, "s", 1, type="budget", wait_seconds=0.0)
+    book.note(Kind.CONTINUED, "s", 1, what="new_prompt")
+    (made,) = made_of(book.rows)
+    assert made.event is NotifiedEvent.CONTINUED
+
+
 def test_a_request_that_fails_ends_no_question() -> None:
     book = Book()
     asked(book)
