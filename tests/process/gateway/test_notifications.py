@@ -106,9 +106,12 @@ def test_a_button_answers_its_question_once_and_no_other_code_or_site_answers_it
 
 
 @pytest.mark.processes
-def test_a_question_that_is_not_notified_yet_is_notified_before_a_reload(serve: Serve) -> None:
+def test_a_reload_loses_no_question_that_is_not_notified_yet_and_no_agents_name(
+    serve: Serve,
+) -> None:
     with Collector() as collector:
-        gateway = notifying(serve, collector, "--notify-question-after", "3600")
+        options = ("--notify-question-after", "3600", "--notify-events", "ask,ended")
+        gateway = notifying(serve, collector, *options)
         with opened(gateway) as (viewer, session):
             viewer.prompt(session)
             viewer.find(lambda frame: frame.get("method") == "session/request_permission")
@@ -116,6 +119,8 @@ def test_a_question_that_is_not_notified_yet_is_notified_before_a_reload(serve: 
             asks = notified(collector)
             assert (asks["event"], asks["session"]) == ("ask", session)
             assert press(gateway, codes_of(asks)["Allow once"])[0] == 200
+            ended = notified(collector, 2)
+            assert (ended["event"], ended["agent"]) == ("ended", asks["agent"])
 
 
 @pytest.mark.processes

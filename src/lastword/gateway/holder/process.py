@@ -246,6 +246,9 @@ class Holder:
         """Continue with an agent that was handed over, and with its sessions."""
         self.conversation.count_on(handed.numbers, handed.turns)
         self.initialized = handed.initialized
+        if self.notices is not None:
+            info = acp.dialect(handed.initialized.get("protocolVersion")).agent_info
+            self.notices.go_on(str(object_of(handed.initialized.get(info)).get("name") or ""))
         until = time.monotonic() + FLEET_SECONDS
         for session_id in handed.sessions:
             clock = handed.clocks.get(session_id, wall_ahead())

@@ -196,6 +196,11 @@ class SessionNotices:
 
         return committed
 
+    def go_on(self, agent: str) -> None:
+        """Know the name of an agent that began in another program; send what waits since then."""
+        ready = LogEntry(LogKind.LIFE, time.time_ns() // 1_000_000, b"")
+        self._sink.send([_row(Kind.AGENT_READY, ready, None, None, {"name": agent}, {})])
+
     def of_link(self, store: Sink | None) -> LinkRows:
         """Return the sink of the link's rows, which passes them to this one, too."""
         return LinkRows(store, self._sink)
@@ -279,7 +284,7 @@ def _row_of(entry: LogEntry, agents_id: str) -> Row | None:
 def _row(  # noqa: PLR0913, PLR0917 - a row's members
     kind: Kind,
     entry: LogEntry,
-    agents_id: str,
+    agents_id: str | None,
     request_id: str | None,
     facts: dict[str, Any],
     content: dict[str, str],
