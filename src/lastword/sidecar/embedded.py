@@ -343,6 +343,8 @@ class EmbeddedSidecar(Sidecar):
             if isinstance(effect, Record):
                 self._sources.note(effect.entry.kind, effect.entry.at_seconds)
         self._has_session = True
+        if turns and self._recorder is not None:  # the first prompt came in another program
+            self._recorder.keep()
         self._loop.restore(agent.begun, agent.unsent)
         self._step_soon()
 
