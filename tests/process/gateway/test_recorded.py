@@ -115,6 +115,21 @@ def lived(serve: Serve) -> tuple[Gateway, str]:
 
 
 @pytest.mark.processes
+def test_the_rest_of_a_turn_that_a_reload_continues_is_recorded(serve: Serve) -> None:
+    gateway = serve(ASKS)
+    first = ViewerClient(gateway, capabilities=TYPED, replay=True)
+    session = first.new(gateway.root)
+    first.prompt(session, SAID)
+    first.question()
+    gateway.reload()
+    assert first.closed()[0] == 1012
+    with attached(gateway, session, capabilities=TYPED, replay=True, known=first.known) as second:
+        second.allow(second.question())
+        rest = {"question_decided", "answer"}
+        until("it is recorded", lambda: rest <= {*kinds(gateway, session)})
+
+
+@pytest.mark.processes
 def test_a_session_is_one_timeline_of_turns_and_viewers_without_any_words(
     serve: Serve, tmp_path: Path
 ) -> None:

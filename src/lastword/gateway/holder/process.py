@@ -245,6 +245,8 @@ class Holder:
     async def _adopt(self, handed: HandedHolder) -> None:
         """Continue with an agent that was handed over, and with its sessions."""
         self.conversation.count_on(handed.numbers, handed.turns)
+        if handed.turns:
+            self.record.keep()
         self.initialized = handed.initialized
         if self.notices is not None:
             info = acp.dialect(handed.initialized.get("protocolVersion")).agent_info

@@ -121,6 +121,11 @@ class HolderRecord:
             )
         )
 
+    def keep(self) -> None:
+        """Record everything, as after a prompt; one came in the program before this one."""
+        if self._recorder is not None:
+            self._recorder.keep()
+
     def committed(self, agents_id: str, entries: Sequence[LogEntry]) -> None:
         """Record entries of a session's log, which have been committed."""
         if self._recorder is None:
