@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import errno
 import os
@@ -16,6 +17,7 @@ from unittest import mock
 
 import pytest
 
+from lastword.gateway.front import process
 from lastword.platform.files import file_with
 from tests.kit.gateway.serving import is_running, until
 from tests.kit.gateway.viewing import (
@@ -340,13 +342,38 @@ def test_an_installed_version_takes_over_once_it_starts(serve: Serve, tmp_path: 
         session, prompt = begun(gateway, viewer)
         before = agents(gateway)
         version.write_text("a release that is broken")
-        until("it is told", lambda: "which does not start" in gateway.stderr())
+        until("it is told", lambda: "the installed version does not start" in gateway.stderr())
         version.write_text('__version__ = "99.0"\n')
         until("it has taken over", lambda: gateway.stderr().count("serving at") == 2)
         assert agents(gateway) == before
     with back(gateway, viewer, session, prompt) as after:
         after.cancel(session)
         assert after.answer(prompt)["result"]["stopReason"] == "cancelled"
+
+
+def test_a_version_is_tried_once_no_agent_would_end_and_the_next_one_if_it_fails(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    looks: list[tuple[bytes, bool]] = [(b"1", True), (b"2", True), (b"", True), (b"2", True)]
+    looks += [(b"2", False), (b"2", True), (b"2", True), (b"1", True), (b"1", True)]
+    looks += [(b"3", True), (b"3", True)]
+    seen: list[tuple[bytes, bool]] = []
+    tried: list[bytes] = []
+    services = mock.Mock(reload_cost="")
+
+    def look() -> bytes:
+        if not looks:
+            raise asyncio.CancelledError
+        seen.append(looks.pop(0))
+        services.holders.can_be_handed_over = seen[-1][1]
+        return seen[-1][0]
+
+    monkeypatch.setattr(process, "_installed", look)
+    monkeypatch.setattr(process, "LOOK_SECONDS", 0)
+    monkeypatch.setattr(os, "kill", lambda *_: tried.append(seen[-1][0]))
+    with pytest.raises(asyncio.CancelledError):
+        asyncio.run(process._upgrade(services))
+    assert tried == [b"2", b"3"]
 
 
 # --- an end ---------------------------------------------------------------------------------------

@@ -458,7 +458,7 @@ async def _serve(  # noqa: PLR0913, PLR0917 - what it is made of
         asyncio.create_task(_forget_old(services.holders, settings.log_age_seconds)),
         asyncio.create_task(_keep(pid_file, control, services.holders.run_folder)),
         asyncio.create_task(front.quality.watch()),
-        asyncio.create_task(_upgrade(services, would_start)),
+        asyncio.create_task(_upgrade(services)),
         asyncio.create_task(LimitWaits(services.holders, services.directory).watch()),
     ]
     while True:
@@ -540,24 +540,17 @@ def _words() -> list[str]:
     return [sys.executable, "-P", "-m", "lastword", *sys.argv[1:]]
 
 
-async def _upgrade(services: FrontServices, would_start: WouldStart) -> None:
-    """Have another version take over once it is installed and starts, and no agent would end."""
-    refused = before = running = _installed()
+async def _upgrade(services: FrontServices) -> None:
+    """Ask for a reload, once for each version that is installed, when no agent would end by it."""
+    tried = before = running = _installed()
     while True:
         await asyncio.sleep(LOOK_SECONDS)
         now = _installed()
-        if now == before and now not in {b"", running, refused}:
-            if await would_start(lambda: True):
-                break
-            refused = now
-            sys.stderr.write(
-                "lastword: another version is installed, which does not start; the gateway keeps "
-                "running this one\n"
-            )
+        is_free = not services.reload_cost and services.holders.can_be_handed_over
+        if is_free and now == before and now not in {b"", running, tried}:
+            tried = now
+            os.kill(os.getpid(), RELOAD)
         before = now
-    while services.reload_cost or not services.holders.can_be_handed_over:  # noqa: ASYNC110 - no event
-        await asyncio.sleep(LOOK_SECONDS)
-    os.kill(os.getpid(), RELOAD)
 
 
 async def _forget_old(holders: Holders, age_seconds: float) -> None:
