@@ -449,6 +449,7 @@ def test_a_session_is_shown_and_can_be_closed_while_its_agent_still_loads_it(
     gateway = serve("", command=[sys.executable, "-c", FAILS, str(tmp_path)])
     with opened(gateway) as (viewer, session):
         viewer.turn(session)
+        first = viewer.said
     gateway.crash()
     waits = tmp_path / "waits"
     waits.touch()
@@ -458,9 +459,15 @@ def test_a_session_is_shown_and_can_be_closed_while_its_agent_still_loads_it(
         prompt = viewer.prompt(session)
         viewer.result("_lastword/ping", {})
         assert not any(frame.get("id") in {fork, prompt} for frame in viewer.frames)
+        viewer.cancel(session)
+        assert viewer.answer(prompt)["result"] == {"stopReason": "cancelled"}
+        kept = viewer.prompt(session)
+        viewer.result("_lastword/ping", {})
+        said = viewer.said
         waits.unlink()
         assert "no method" in viewer.answer(fork)["error"]["message"]
-        assert has_ended_well(viewer.answer(prompt))
+        assert has_ended_well(viewer.answer(kept))
+        assert len(viewer.said) == len(said) + len(first)  # the agent had one prompt
     gateway.crash()
     waits.touch()
     with attached(gateway, session) as viewer, attached(gateway, session) as other:

@@ -299,8 +299,13 @@ class Hub:
 
     # From viewers.
 
-    def receive(self, attachment: Attachment, frame: Frame, now_ms: int) -> list[HubEffect]:
-        """Receive a viewer's frame that names this session or answers its question."""
+    def receive(
+        self, attachment: Attachment, frame: Frame, now_ms: int, *, cancelled: bool = False
+    ) -> list[HubEffect]:
+        """Receive a viewer's frame that names this session or answers its question.
+
+        A cancelled one is logged, but does not reach the agent.
+        """
         viewer, method, request_id = (
             attachment.viewer,
             frame.message.method,
@@ -336,14 +341,14 @@ class Hub:
         if refusal is not None:
             return [ToViewer(attachment, jsonrpc.error(request_id, refusal))]
         number = self._numbers()
-        turn = self._turns() if method == acp.PROMPT else 0
+        turn = self._turns() if method == acp.PROMPT and not cancelled else 0
         if turn:
             self._activity.begin_turn()
         about = About(viewer=viewer.id, request=request_id, number=number, turn=turn, method=method)
         effects = self._commit([LogEntry(LogKind.IN, now_ms, frame.line, about)])
         self._open[number] = OpenIn(viewer.id, request_id, method, turn)
         self._by_key[key] = number
-        return [*effects, ToAgent(jsonrpc.with_id(frame, b"%d" % number))]
+        return effects if cancelled else [*effects, ToAgent(jsonrpc.with_id(frame, b"%d" % number))]
 
     def _notified(self, attachment: Attachment, frame: Frame, now_ms: int) -> list[HubEffect]:
         viewer, method = attachment.viewer, frame.message.method or ""
@@ -472,7 +477,7 @@ class Hub:
         return self._end_open(lambda number, _: jsonrpc.error(number, error), now_ms, but=but)
 
     def close(self, now_ms: int) -> list[HubEffect]:
-        """End everything that is open as cancelled: the session is closed."""
+        """End everything that is open as cancelled."""
         answers = [
             ToAgent(access.cancelled_answer(question.method, question.agent_id))
             for question in self._questions.values()

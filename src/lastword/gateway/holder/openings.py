@@ -149,6 +149,8 @@ async def bring_back(
     session.begin_resuming()
     holder.has_session()  # an agent may take minutes to resume it
     history = await _resume(holder, session, lost_files)
+    if waiting is not None and not session.hub.has_open(waiting.number):
+        waiting = None  # it was cancelled
     if waiting is not None and session.failed is None and history == "full":
         session.restore_wait(waiting)
     elif waiting is not None:

@@ -163,8 +163,7 @@ class HeldSession:
         log.observers.append(lambda commit: record.committed(agents_id, commit.entries))
         if holder.notices is not None:
             log.observers.append(holder.notices.of_session(session_id, agents_id))
-        log.observers.append(LogCounts(self.quality).committed)
-        log.observers.append(self._committed)
+        log.observers += [LogCounts(self.quality).committed, self._committed]
         self._effects = Effects(log, self._send)
         self.renderer: Renderer = Renderer(session_id, is_renamed=self.agents_id != session_id)
         self.suppressed = False
@@ -175,7 +174,7 @@ class HeldSession:
         """Why the agent could not take the session over."""
         self.may_resume: bool = False
         """Whether the next prompt has it try again."""
-        self._until_resumed: list[tuple[Frame, Callable[[], object]]] | None = None
+        self._until_resumed: list[tuple[Frame, Callable[..., object]]] | None = None
         """The frames that wait while it tries, and what receives each."""
         self.was_left = False
         """Whether its last holder ended in order, with everything that was open."""
@@ -462,26 +461,25 @@ class HeldSession:
         """Return a line with the id by which the agent knows the session."""
         return line if self.agents_id == self.id else with_session(line, self.agents_id)
 
-    def receive(self, attached: AttachedSession, frame: Frame) -> None:
-        """Receive a viewer's frame."""
+    def receive(self, attached: AttachedSession, frame: Frame, *, cancelled: bool = False) -> None:
+        """Receive a viewer's frame; one that was cancelled while it waited stays here."""
         method, request_id = frame.message.method, frame.message.request_id
         closes = method == acp.CLOSE
         refused = access.unknown_session(self.id) if self.is_over else self.failed
         # How a request ended is known even if the agent has died since.
         is_again = request_id is not None and self.hub.has_ended(attached.attachment, request_id)
+        needs_agent = not (closes or is_again or cancelled)
         again = partial(self.receive, attached, frame)
-        if not (closes or is_again) and self.defers(attached.link, frame, again):
-            return
-        if self.may_resume and method == acp.PROMPT and not (self.is_over or is_again):
+        if self.may_resume and method == acp.PROMPT and needs_agent and not self.is_over:
             self.begin_resuming()
-            self.defers(attached.link, frame, again)
             self._holder.resume(self)
+        if needs_agent and self.defers(attached.link, frame, again):
             return
-        if refused is not None and (self.is_over or not (closes or is_again)):
+        if refused is not None and (self.is_over or needs_agent):
             if request_id is not None and method is not None:
                 attached.send(jsonrpc.error(request_id, refused))
             return
-        effects = self.hub.receive(attached.attachment, frame, _now_ms())
+        effects = self.hub.receive(attached.attachment, frame, _now_ms(), cancelled=cancelled)
         has_agent = self.failed is None and self._until_resumed is None
         if closes and not (has_agent and self._holder.can_close):
             here = [each for each in effects if not isinstance(each, ToAgent)]
@@ -494,7 +492,7 @@ class HeldSession:
         """Have the frames that come wait until the agent has resumed the session."""
         self.may_resume, self._until_resumed = False, []
 
-    def defers(self, link: ViewerConnection, frame: Frame, again: Callable[[], object]) -> bool:
+    def defers(self, link: ViewerConnection, frame: Frame, again: Callable[..., object]) -> bool:
         """Keep a frame until then, or refuse it if too many wait; return whether it did either.
 
         Args:
@@ -505,6 +503,11 @@ class HeldSession:
         waiting, request_id = self._until_resumed, frame.message.request_id
         if waiting is None:
             return False
+        if frame.message.method == acp.CANCEL:  # the agent gets none of the prompts before it
+            for prompt in [each for each in waiting if each[0].message.method == acp.PROMPT]:
+                waiting.remove(prompt)
+                prompt[1](cancelled=True)
+            self.carry_out(self.hub.close(_now_ms()))
         if may_wait([each for each, _ in waiting], frame):
             waiting.append((frame, again))
         elif request_id is not None and frame.message.method is not None:
