@@ -19,7 +19,7 @@ from lastword.gateway.log.sqlite import SqliteLog
 from tests.kit.gateway.agents import noting
 from tests.kit.gateway.api import ApiClient
 from tests.kit.gateway.serving import Gateway, agent, until
-from tests.kit.gateway.viewing import TYPED, ViewerClient, has_ended_well, opened
+from tests.kit.gateway.viewing import TYPED, ViewerClient, failure_of, has_ended_well, opened
 from tests.kit.places import ROOT
 
 if TYPE_CHECKING:
@@ -131,6 +131,8 @@ def test_a_session_whose_file_was_damaged_reports_it_under_a_new_epoch(serve: Se
         assert place["epoch"] != epoch
         told = after.find(lambda frame: "log_reset" in str(frame))
         assert told["params"]["facts"]["reason"] == "damaged"
+        # No agent is asked to load it without its folder.
+        assert failure_of(after.turn(session))["reason"] == "context_lost"
 
 
 # --- two gateways of one user on one state folder -------------------------------------------------

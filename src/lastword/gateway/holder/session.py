@@ -348,10 +348,11 @@ class HeldSession:
             RequestFailedError: The agent cannot.
         """
         params = self.recall("params")
+        if not params:
+            raise RequestFailedError(access.log_lost())
         names = ("cwd", "additionalDirectories", "mcpServers", "_meta")
-        resumed = {"sessionId": self.agents_id} | {
-            key: params[key] for key in names if key in params
-        }
+        kept = {key: params[key] for key in names if key in params}
+        resumed = {"sessionId": self.agents_id} | kept
         root = self._holder.settings.root
         try:  # its folders may have been moved since, or the gateway has another root
             resumed = access.resolved_params(resumed, root) if root else resumed
@@ -532,8 +533,7 @@ class HeldSession:
             self._epoch = self.log.epoch
             self.is_stored = self._holder.fleet is not None
             reason = "disk" if self._holder.fleet is None else "fleet"
-            reset = {"reason": reason, "epoch": self._epoch}
-            self._effects.carry_out(self.hub.note(_now_ms(), Kind.LOG_RESET, **reset))
+            self.note(Kind.LOG_RESET, reason=reason, epoch=self._epoch)
         limit_bytes = self._holder.settings.log_limit_bytes
         if self.log.written_bytes - self._trimmed_at >= limit_bytes * TRIM_SHARE:
             self._trimmed_at = self.log.written_bytes

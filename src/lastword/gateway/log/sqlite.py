@@ -115,9 +115,10 @@ class SqliteLog:
             code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_CORRUPT) & 0xFF
             if code not in {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}:
                 raise LogUnavailableError(f"{path} cannot be used ({error})") from error
-            files.set_aside(path)
+            facts = _facts_in(files.set_aside(path))
             try:
                 self._open()
+                self._remember(**facts)
             except sqlite3.Error as still:
                 raise LogUnavailableError(f"{path} cannot be used ({still})") from still
             self.reason = "damaged"
@@ -369,6 +370,15 @@ def write_copy(path: str, copy: LogCopy) -> None:
     except (sqlite3.Error, OSError) as error:
         files.delete(made)
         raise LogUnavailableError(f"{path} cannot be written ({error})") from error
+
+
+def _facts_in(path: str) -> dict[str, str]:
+    """Return the session's facts in a damaged file, as far as they can be read."""
+    rows = "SELECT name, value FROM facts WHERE name LIKE 'session.%'"
+    with contextlib.suppress(sqlite3.Error), contextlib.closing(sqlite3.connect(path)) as db:
+        db.execute("PRAGMA writable_schema=ON")  # a file that was cut is read, too
+        return dict(db.execute(rows))
+    return {}
 
 
 def _inode_of(path: str) -> str:

@@ -482,6 +482,7 @@ agent_stopped: Refusal = partial(
 
 
 _MACHINE_LOST = "The machine that ran this session's agent cannot be reached."
+_CAN_BE_READ = f"{_MACHINE_LOST} Its conversation can be read."
 
 
 def machine_lost(incident: str, *, goes_on: bool) -> dict[str, Any]:
@@ -494,18 +495,26 @@ def machine_lost(incident: str, *, goes_on: bool) -> dict[str, Any]:
     if goes_on:
         message, action = f"{_MACHINE_LOST} Send the prompt again.", Action.RETRY
         return _failed(ErrorType.AGENT_CRASH, "machine_lost", message, action, incident_id=incident)
-    return _session_lost("machine_lost", None, incident)
+    return _session_lost("machine_lost", None, _CAN_BE_READ, incident)
 
 
 def context_lost(incident: str) -> dict[str, Any]:
     """Refuse a prompt to a session whose agent and files were on a lost machine."""
-    return _session_lost("context_lost", Phase.BEFORE_REQUEST, incident)
+    return _session_lost("context_lost", Phase.BEFORE_REQUEST, _CAN_BE_READ, incident)
 
 
-def _session_lost(reason: str, phase: Phase | None, incident: str) -> dict[str, Any]:
+def log_lost() -> dict[str, Any]:
+    """Refuse a prompt to a session whose log was lost, which had what the agent needs for it."""
+    why = "The session's log was lost, and with it the folder in which its agent worked."
+    return _session_lost("context_lost", Phase.BEFORE_REQUEST, why)
+
+
+def _session_lost(
+    reason: str, phase: Phase | None, why: str, incident: str | None = None
+) -> dict[str, Any]:
     error = AgentError(
         type=ErrorType.AGENT_CRASH,
-        message=f"{_MACHINE_LOST} Its conversation can be read. Start a new session.",
+        message=f"{why} Start a new session.",
         retryable=False,
         reason=reason,
         origin=Origin.PROCESS,

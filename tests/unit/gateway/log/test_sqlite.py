@@ -102,9 +102,15 @@ def test_a_copy_of_a_log_has_another_epoch(path: str, tmp_path: Path) -> None:
     copy.close()
 
 
-@pytest.mark.parametrize("damage", ["no_database", "cut", "torn_page"])
-def test_a_damaged_file_is_set_aside_and_a_new_one_created(path: str, damage: str) -> None:
+@pytest.mark.parametrize(
+    ("damage", "kept"),
+    [("no_database", ""), ("cut", "{}"), ("torn_page", "{}"), ("torn_facts", "")],
+)
+def test_a_damaged_file_is_set_aside_and_a_new_one_has_the_facts_that_can_be_read(
+    path: str, damage: str, kept: str
+) -> None:
     log = filled(path, 400)
+    log.remember("params", "{}")
     epoch = log.epoch
     log.close()
     with open(path, "r+b") as file:
@@ -113,12 +119,13 @@ def test_a_damaged_file_is_set_aside_and_a_new_one_created(path: str, damage: st
         elif damage == "cut":
             file.truncate(os.path.getsize(path) // 2)
         else:
-            file.seek(4096)
+            file.seek(4096 if damage == "torn_facts" else 3 * 4096)
             file.write(os.urandom(8192))
     again = opened(path)
     assert glob(f"{path}.broken-*")
     assert (again.head, again.reason) == (0, "damaged")
     assert again.epoch != epoch
+    assert again.remembered("params") == kept
     assert again.append([out()]) == 1
     again.close()
 
