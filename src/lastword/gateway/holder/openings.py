@@ -193,6 +193,7 @@ async def _set_again(holder: SessionHolder, session: HeldSession, answer: dict[s
     """Set the mode, the model and the options again that the new agent does not have."""
     in_force = Choices()
     in_force.read_answer(answer)
+    refused: set[str] = set()
     for (method, option), params in session.choices().made.items():
         value, now = {
             acp.SET_MODE: (params.get("modeId"), in_force.mode),
@@ -202,9 +203,14 @@ async def _set_again(holder: SessionHolder, session: HeldSession, answer: dict[s
             continue
         setting = params | {"sessionId": session.agents_id}
         try:
-            await holder.conversation.request(method, setting)
-        except RequestFailedError:  # viewers must see what is in force
-            session.show_in_force(
-                in_force.mode if method == acp.SET_MODE else None,
-                answer.get("configOptions") if method == acp.SET_OPTION else None,
-            )
+            result = await holder.conversation.request(method, setting)
+        except RequestFailedError:
+            refused.add(method)
+        else:
+            in_force.chose(method, params, result)
+            answer |= result
+    listed = answer.get("configOptions") if acp.SET_OPTION in refused else None
+    session.show_in_force(  # viewers must see what was refused as it is
+        in_force.mode if acp.SET_MODE in refused else None,
+        in_force.in_list(listed) if isinstance(listed, list) else None,
+    )

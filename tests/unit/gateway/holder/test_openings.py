@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
+from unittest import mock
 
-from lastword.gateway.holder.openings import UNDER_WAY, Opening, Openings
+from lastword.core.link.choices import Choices
+from lastword.gateway.holder.agent_process import RequestFailedError
+from lastword.gateway.holder.openings import UNDER_WAY, Opening, Openings, _set_again
 from lastword.gateway.viewing.reader import Viewer
+from tests.kit.patience import fused
 
 if TYPE_CHECKING:
     from lastword.gateway.holder.connection import ViewerConnection
@@ -59,3 +63,25 @@ def test_an_id_that_is_used_again_has_the_outcome_of_the_later_request() -> None
             openings.opened(taken.viewer, taken.request_id, "s")
     # The later one failed, and its answer was lost: it is asked again, and "s" is another session.
     assert openings.again(OTHER, Viewer(id="a"), b"1", {"s"}) is None
+
+
+@fused
+async def test_a_refused_option_is_shown_as_it_is_beside_those_that_were_set_again() -> None:
+    def listed(**values: str) -> list[dict[str, Any]]:
+        return [{"id": option, "currentValue": value} for option, value in values.items()]
+
+    async def request(_method: str, params: dict[str, Any]) -> dict[str, Any]:
+        if params["configId"] == "gone":
+            raise RequestFailedError({"code": -32602, "message": "There is none."})
+        return {}
+
+    chosen = Choices()
+    for option in ("model", "gone", "mode"):
+        params = {"configId": option, "value": "chosen"}
+        chosen.chose("session/set_config_option", params)
+    session = mock.Mock(agents_id="s", choices=lambda: chosen)
+    holder = mock.Mock(**{"conversation.request": request})
+    answer = {"configOptions": listed(model="own", gone="own", mode="own")}
+    await _set_again(holder, session, answer)
+    shown = listed(model="chosen", gone="own", mode="chosen")
+    session.show_in_force.assert_called_once_with(None, shown)
