@@ -458,8 +458,8 @@ class Holders:
         """Return whether every agent would survive a replacement of this process now."""
         return all(each.can_be_handed_over for each in self._running.values())
 
-    async def hand_over(self) -> HandedHolders:
-        """Hand every agent over to the program that replaces this one.
+    async def hand_over(self, is_wanted: Callable[[], bool]) -> HandedHolders:
+        """Hand every agent over to the program that replaces this one, while that is wanted.
 
         An agent that cannot be handed over ends, and its turns with it: its sessions are restored
         on request.
@@ -469,7 +469,7 @@ class Holders:
         for holder in self._running.values():
             for link in holder.links:  # to viewers at other nodes, which reconnect
                 link.out.close()
-        while time.monotonic() < until:
+        while is_wanted() and time.monotonic() < until:
             running = self._running.values()
             are_left = not any(each.links for each in running)  # the logs say which viewers left
             if are_left and all(
@@ -477,6 +477,8 @@ class Holders:
             ):
                 break
             await asyncio.sleep(LOOK_SECONDS)
+        if not is_wanted():
+            return HandedHolders()
         opened = dict(self._opened)
         spares = dict(self._spares)
         handed = []

@@ -486,12 +486,11 @@ async def _serve(  # noqa: PLR0913, PLR0917 - what it is made of
     await control.close()
     handed = HandedHolders()
     if signals.is_reload:
-        handed = await services.holders.hand_over()
-    else:
-        await services.holders.stop_all(ends_sessions=False)
+        handed = await services.holders.hand_over(lambda: signals.is_reload)
     if signals.is_reload:
         hold()
     else:
+        await services.holders.stop_all(ends_sessions=False)
         signals.restore_defaults()
     return handed
 

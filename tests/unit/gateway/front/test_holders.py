@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 from typing import TYPE_CHECKING, Any, cast
+from unittest import mock
 
 import pytest
 
@@ -141,3 +142,17 @@ async def test_an_agent_whose_holder_cannot_go_on_gets_the_end_of_its_input(tmp_
     await holders(tmp_path, MISTAKE).adopt(handed, lambda: adopted.append(1))
     assert (os.read(readable, 1), adopted) == (b"", [1])
     os.close(readable)
+
+
+@fused
+async def test_a_stop_while_a_reload_waits_for_an_agent_is_at_once_and_hands_nothing_over(
+    tmp_path: Path,
+) -> None:
+    agent = mock.Mock(can_only_end=False)
+    starting = mock.Mock(links=[], can_be_handed_over=False, agent=agent)
+    made = holders(tmp_path, MISTAKE)
+    made._running["agent-1"] = starting
+    wanted = [True, False, False]
+    assert await made.hand_over(lambda: wanted.pop(0)) == HandedHolders()
+    assert not wanted
+    starting.hand_over.assert_not_called()
