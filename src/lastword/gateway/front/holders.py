@@ -451,7 +451,10 @@ class Holders:
     @property
     def are_stored(self) -> bool:
         """Return whether the next program would find every session's whole log."""
-        return all(session.is_stored for session in self.sessions())
+        sessions = self.sessions()
+        if self._fleet is None and not all(os.path.exists(self.log_path(s.id)) for s in sessions):
+            return False  # somebody has deleted it
+        return all(session.is_stored for session in sessions)
 
     @property
     def can_be_handed_over(self) -> bool:

@@ -101,8 +101,8 @@ class FrontServices:
         """Return why a reload would end turns or lose frames now; empty if it would not."""
         if not self.holders.are_stored:
             return (
-                "the disk was full: parts of open sessions are only in memory; close those "
-                "sessions, or stop the gateway"
+                "parts of open sessions are only in memory (the disk was full, or files were "
+                "deleted); close those sessions, or stop the gateway"
             )
         if self._fleet is not None and not self._fleet.node.is_renewed:
             return "the fleet's servers do not answer: open turns would end; reload once they do"

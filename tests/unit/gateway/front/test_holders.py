@@ -156,3 +156,12 @@ async def test_a_stop_while_a_reload_waits_for_an_agent_is_at_once_and_hands_not
     assert await made.hand_over(lambda: wanted.pop(0)) == HandedHolders()
     assert not wanted
     starting.hand_over.assert_not_called()
+
+
+def test_a_session_whose_file_was_deleted_is_not_stored(tmp_path: Path) -> None:
+    made = holders(tmp_path, MISTAKE)
+    assert made.are_stored
+    made._running["session-1"] = mock.Mock(sessions={"s": mock.Mock(id="s", is_stored=True)})
+    assert not made.are_stored
+    (tmp_path / made.log_path("s")).touch()
+    assert made.are_stored
