@@ -122,6 +122,7 @@ def test_a_waiting_turn_fails_and_says_why_if_the_session_cannot_be_loaded_again
         viewer.load(session.id, gateway.root)
         viewer.prompt(session.id, id_=session.prompt)
         answer = viewer.answer(session.prompt)
+        assert not list((gateway.state / "gateway" / "sessions").glob("*.wait"))
     assert failure_of(answer)["reason"] == "not_continued"
     assert "waited for a limit" in answer["error"]["message"]
 

@@ -192,7 +192,7 @@ class HeldSession:
             question_timeout=holder.settings.question_timeout,
             clock=clock,
         )
-        self._is_marked = False
+        self._is_marked = bool(log.pins.of("wait:"))
         """Its log has a mark for its front: the session waits for the end of a limit."""
         self._attached: set[AttachedSession] = set()
         self._outage_shown = 0, 0
