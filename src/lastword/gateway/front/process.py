@@ -156,6 +156,9 @@ COMPLAIN_EVERY_SECONDS = 60.0
 DATE_SECONDS = 1.0
 """How often the date of HTTP's answers is renewed."""
 
+MAKING_SECONDS = 0.05
+"""How long a connection may take from its first packet to its request."""
+
 KEEP_SECONDS = 0.05
 """The shortest time between two checks of the process id file."""
 
@@ -331,6 +334,12 @@ class _FrontServer(uvicorn.Server):
                 async with asyncio.timeout(DATE_SECONDS):
                     await self._ending.wait()
 
+    async def leave_new(self) -> None:
+        """Leave new connections to the next program, and finish those that are being made."""
+        for each in self.servers:
+            each.close()
+        await asyncio.sleep(MAKING_SECONDS)
+
     def end(self) -> None:
         """End the server."""
         self.should_exit = True
@@ -475,6 +484,7 @@ async def _serve(  # noqa: PLR0913, PLR0917 - what it is made of
         waiting.cancel()
         await task
         return HandedHolders()
+    await server.leave_new()
     await front.close(
         *((1012, "gateway_restarts") if signals.is_reload else (1001, "gateway_stops"))
     )

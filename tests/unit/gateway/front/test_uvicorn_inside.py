@@ -11,7 +11,7 @@ import inspect
 from importlib.metadata import version
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, cast
-from unittest.mock import AsyncMock, Mock
+from unittest.mock import AsyncMock, Mock, call
 
 import pytest
 import uvicorn
@@ -149,6 +149,15 @@ async def test_a_tick_renews_the_date_and_says_when_to_end() -> None:
     assert b"date" in dict(server.server_state.default_headers)
     server.end()
     assert await server.on_tick(0)
+
+
+@fused
+async def test_a_server_leaves_new_connections_to_the_next_program_before_it_ends() -> None:
+    server = _FrontServer(uvicorn.Config(app))
+    server.servers = [listens := Mock()]
+    await server.leave_new()
+    assert listens.mock_calls == [call.close()]
+    assert "self.servers" in inspect.getsource(uvicorn.Server.startup)
 
 
 @pytest.mark.parametrize("error", [OSError("gone"), RuntimeError("closed")], ids=["cut", "closed"])
