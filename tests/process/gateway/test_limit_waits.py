@@ -123,8 +123,11 @@ def test_a_waiting_turn_fails_and_says_why_if_the_session_cannot_be_loaded_again
         viewer.prompt(session.id, id_=session.prompt)
         answer = viewer.answer(session.prompt)
         assert not list((gateway.state / "gateway" / "sessions").glob("*.wait"))
+        lost = viewer.turn(session.id)["error"]
     assert failure_of(answer)["reason"] == "not_continued"
     assert "waited for a limit" in answer["error"]["message"]
+    assert lost["data"]["agent_error"]["reason"] == "context_lost"
+    assert lost["data"]["details"].startswith(lost["message"] + " (")
 
 
 def reason(answer: dict[str, Any]) -> str:

@@ -175,7 +175,7 @@ async def _resume(
             history, answer = await session.restore(holder.initialized)
             await _set_again(holder, session, answer)
     except RequestFailedError as failed:
-        error = failed.error
+        error = access.not_loaded(failed.error)
     session.failed = error
     if error is None:
         session.note(Kind.SESSION_RESTORED, history=history)

@@ -481,6 +481,7 @@ agent_stopped: Refusal = partial(
 """Refuse a request that was open when an agent was stopped with its session."""
 
 
+MAX_QUOTED_CHARS = 500
 _MACHINE_LOST = "The machine that ran this session's agent cannot be reached."
 _CAN_BE_READ = f"{_MACHINE_LOST} Its conversation can be read."
 
@@ -507,6 +508,20 @@ def log_lost() -> dict[str, Any]:
     """Refuse a prompt to a session whose log was lost, which had what the agent needs for it."""
     why = "The session's log was lost, and with it the folder in which its agent worked."
     return _session_lost("context_lost", Phase.BEFORE_REQUEST, why)
+
+
+def not_loaded(error: dict[str, Any]) -> dict[str, Any]:
+    """Refuse a prompt to a session that the agent could not load, for which it gave this error.
+
+    An error that has a type stays, and so does the one that asks for a login.
+    """
+    if error.get("code") == acp.AUTH_REQUIRED or "agent_error" in object_of(error.get("data")):
+        return error
+    why = "The agent could not load this session again."
+    refused = _session_lost("context_lost", Phase.BEFORE_REQUEST, why)
+    if isinstance(said := error.get("message"), str) and said:
+        refused["data"]["details"] += f" ({said[:MAX_QUOTED_CHARS]})"
+    return refused
 
 
 def _session_lost(

@@ -129,3 +129,14 @@ def test_a_null_folder_is_refused_except_where_folders_are_optional(tmp_path: Pa
     for params in ({"cwd": None}, {"_meta": {"options": {"cwd": None}}}):
         with pytest.raises(OutsideRootError):
             resolved_params(params, str(tmp_path))
+
+
+def test_an_error_for_which_a_session_was_not_loaded_gets_a_type_unless_it_has_one() -> None:
+    login = {"code": -32000, "message": "Authentication required"}
+    assert access.not_loaded(login) is login
+    typed = access.agent_stopped()
+    assert access.not_loaded(typed) is typed
+    gone = access.not_loaded({"code": -32002, "message": "No such session"})
+    assert gone["data"]["agent_error"]["reason"] == "context_lost"
+    assert gone["data"]["details"] == f"{gone['message']} (No such session)"
+    assert access.not_loaded({"code": 1, "message": None})["data"]["details"] == gone["message"]
