@@ -11,16 +11,18 @@ session, and a turn that was waiting for the end of a limit continues.
 
 from __future__ import annotations
 
+import contextlib
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from lastword.core.link.choices import Choices
-from lastword.core.protocol import acp
+from lastword.core.protocol import acp, jsonrpc
 from lastword.core.protocol.acp import object_of
 from lastword.core.timeline.entry import Kind
 from lastword.gateway.holder.agent_process import RequestFailedError
 from lastword.gateway.holder.effects import waiting_turn
+from lastword.gateway.log.store import LogUnavailableError
 from lastword.gateway.viewing import access
 from lastword.outbox.store import now_ms
 
@@ -190,11 +192,13 @@ async def _resume(
 
 
 async def _set_again(holder: SessionHolder, session: HeldSession, answer: dict[str, Any]) -> None:
-    """Set the mode, the model and the options again that the new agent does not have."""
-    in_force = Choices()
+    """Set the mode, the model and the options again that the new agent does not have.
+
+    Viewers are shown those that it has otherwise.
+    """
+    shown, in_force = session.choices(), Choices()
     in_force.read_answer(answer)
-    refused: set[str] = set()
-    for (method, option), params in session.choices().made.items():
+    for (method, option), params in shown.made.items():
         value, now = {
             acp.SET_MODE: (params.get("modeId"), in_force.mode),
             acp.SET_MODEL: (params.get("modelId"), in_force.model),
@@ -202,15 +206,17 @@ async def _set_again(holder: SessionHolder, session: HeldSession, answer: dict[s
         if value == now:
             continue
         setting = params | {"sessionId": session.agents_id}
-        try:
+        with contextlib.suppress(RequestFailedError):
             result = await holder.conversation.request(method, setting)
-        except RequestFailedError:
-            refused.add(method)
-        else:
             in_force.chose(method, params, result)
             answer |= result
-    listed = answer.get("configOptions") if acp.SET_OPTION in refused else None
-    session.show_in_force(  # viewers must see what was refused as it is
-        in_force.mode if acp.SET_MODE in refused else None,
+    listed = answer.get("configOptions") if in_force.options != shown.options else None
+    session.show_in_force(
+        in_force.mode if in_force.mode != shown.mode else None,
         in_force.in_list(listed) if isinstance(listed, list) else None,
     )
+    offered = {
+        name: answer[name] for name in ("modes", "models", "configOptions") if name in answer
+    }
+    with contextlib.suppress(LogUnavailableError):  # on a full disk
+        session.log.remember("result", jsonrpc.dumps(session.recall("result") | offered).decode())

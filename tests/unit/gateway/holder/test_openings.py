@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, Any, cast
 from unittest import mock
 
@@ -66,7 +67,7 @@ def test_an_id_that_is_used_again_has_the_outcome_of_the_later_request() -> None
 
 
 @fused
-async def test_a_refused_option_is_shown_as_it_is_beside_those_that_were_set_again() -> None:
+async def test_viewers_are_shown_the_options_and_the_mode_that_a_new_agent_has_otherwise() -> None:
     def listed(**values: str) -> list[dict[str, Any]]:
         return [{"id": option, "currentValue": value} for option, value in values.items()]
 
@@ -79,9 +80,20 @@ async def test_a_refused_option_is_shown_as_it_is_beside_those_that_were_set_aga
     for option in ("model", "gone", "mode"):
         params = {"configId": option, "value": "chosen"}
         chosen.chose("session/set_config_option", params)
-    session = mock.Mock(agents_id="s", choices=lambda: chosen)
+    chosen.read_answer({"modes": {"currentModeId": "ask"}})
+    session = mock.Mock(
+        agents_id="s", choices=lambda: chosen, recall=lambda _: {"modes": 1, "x": 2}
+    )
     holder = mock.Mock(**{"conversation.request": request})
-    answer = {"configOptions": listed(model="own", gone="own", mode="own")}
-    await _set_again(holder, session, answer)
+    options = listed(model="own", gone="own", mode="own")
+    answer = {"configOptions": options, "modes": {"currentModeId": "bypass"}}
+    await _set_again(holder, session, dict(answer))
     shown = listed(model="chosen", gone="own", mode="chosen")
-    session.show_in_force.assert_called_once_with(None, shown)
+    session.show_in_force.assert_called_once_with("bypass", shown)
+    name, offered = session.log.remember.call_args.args
+    assert (name, json.loads(offered)) == ("result", answer | {"x": 2})
+    as_it_is = Choices()
+    as_it_is.read_answer(answer)
+    session = mock.Mock(agents_id="s", choices=lambda: as_it_is, recall=lambda _: {})
+    await _set_again(holder, session, answer)
+    session.show_in_force.assert_called_once_with(None, None)
