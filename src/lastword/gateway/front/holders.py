@@ -458,8 +458,9 @@ class Holders:
 
     @property
     def can_be_handed_over(self) -> bool:
-        """Return whether every agent would survive a replacement of this process now."""
-        return all(each.can_be_handed_over for each in self._running.values())
+        """Return whether every agent that is of use would survive a replacement of this process."""
+        running = self._running.values()
+        return all(each.can_be_handed_over or each.can_only_end for each in running)
 
     async def hand_over(self, is_wanted: Callable[[], bool]) -> HandedHolders:
         """Hand every agent over to the program that replaces this one, while that is wanted.
@@ -473,11 +474,9 @@ class Holders:
             for link in holder.links:  # to viewers at other nodes, which reconnect
                 link.out.close()
         while is_wanted() and time.monotonic() < until:
-            running = self._running.values()
-            are_left = not any(each.links for each in running)  # the logs say which viewers left
-            if are_left and all(
-                each.can_be_handed_over or each.agent.can_only_end for each in running
-            ):
+            # The logs say which viewers have left.
+            are_left = not any(each.links for each in self._running.values())
+            if are_left and self.can_be_handed_over:
                 break
             await asyncio.sleep(LOOK_SECONDS)
         if not is_wanted():

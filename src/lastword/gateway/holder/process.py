@@ -204,6 +204,13 @@ class Holder:
         return is_idle and has_all and self.goes_on and self.agent.can_be_handed_over
 
     @property
+    def can_only_end(self) -> bool:
+        """Return whether it cannot be later either: it has ended, or could load no session."""
+        sessions = self.sessions.values()
+        has_failed = bool(sessions) and all(each.failed is not None for each in sessions)
+        return self.agent.can_only_end or (has_failed and not self.conversation.are_waiting)
+
+    @property
     def goes_on(self) -> bool:
         """Return whether it may get further viewers."""
         return self._initialize_failed is None and not self._over.is_set()

@@ -148,14 +148,16 @@ async def test_an_agent_whose_holder_cannot_go_on_gets_the_end_of_its_input(tmp_
 async def test_a_stop_while_a_reload_waits_for_an_agent_is_at_once_and_hands_nothing_over(
     tmp_path: Path,
 ) -> None:
-    agent = mock.Mock(can_only_end=False)
-    starting = mock.Mock(links=[], can_be_handed_over=False, agent=agent)
+    starting = mock.Mock(links=[], can_be_handed_over=False, can_only_end=False)
     made = holders(tmp_path, MISTAKE)
     made._running["agent-1"] = starting
     wanted = [True, False, False]
     assert await made.hand_over(lambda: wanted.pop(0)) == HandedHolders()
     assert not wanted
     starting.hand_over.assert_not_called()
+    assert not made.can_be_handed_over
+    starting.can_only_end = True  # a reload waits no longer for it, and ends nothing of use
+    assert made.can_be_handed_over
 
 
 def test_a_session_whose_file_was_deleted_is_not_stored(tmp_path: Path) -> None:
