@@ -215,8 +215,7 @@ async def _set_again(holder: SessionHolder, session: HeldSession, answer: dict[s
         in_force.mode if in_force.mode != shown.mode else None,
         in_force.in_list(listed) if isinstance(listed, list) else None,
     )
-    offered = {
-        name: answer[name] for name in ("modes", "models", "configOptions") if name in answer
-    }
+    names = ("modes", "models", "configOptions")
+    offered = {name: answer[name] for name in names if answer.get(name)}
     with contextlib.suppress(LogUnavailableError):  # on a full disk
         session.log.remember("result", jsonrpc.dumps(session.recall("result") | offered).decode())
