@@ -18,6 +18,7 @@ from unittest import mock
 import pytest
 
 from lastword.gateway.front import process
+from lastword.gateway.viewing.reader import Role
 from lastword.platform.files import file_with
 from tests.kit.gateway.serving import is_running, until
 from tests.kit.gateway.viewing import (
@@ -457,6 +458,10 @@ def test_a_session_is_shown_and_can_be_closed_while_its_agent_still_loads_it(
         assert viewer.said  # from the log
         fork = viewer.request("session/fork", gateway.opening(sessionId=session))
         prompt = viewer.prompt(session)
+        viewer.result("_lastword/ping", {})
+        with attached(gateway, session, token=gateway.token(role=Role.OBSERVER)) as observer:
+            observer.cancel(session)
+            observer.result("_lastword/ping", {})
         viewer.result("_lastword/ping", {})
         assert not any(frame.get("id") in {fork, prompt} for frame in viewer.frames)
         viewer.cancel(session)

@@ -504,12 +504,12 @@ class HeldSession:
         waiting, request_id = self._until_resumed, frame.message.request_id
         if waiting is None:
             return False
-        if frame.message.method == acp.CANCEL:  # the agent gets none of the prompts before it
+        if frame.message.method == acp.CANCEL and link.viewer.controls:
             for prompt in [each for each in waiting if each[0].message.method == acp.PROMPT]:
                 waiting.remove(prompt)
-                prompt[1](cancelled=True)
+                prompt[1](cancelled=True)  # the agent gets neither it nor the cancel
             self.carry_out(self.hub.close(_now_ms()))
-        if may_wait([each for each, _ in waiting], frame):
+        elif may_wait([each for each, _ in waiting], frame):
             waiting.append((frame, again))
         elif request_id is not None and frame.message.method is not None:
             link.send(jsonrpc.error(request_id, access.too_much_waits()))
