@@ -461,7 +461,7 @@ def test_a_session_is_shown_and_can_be_closed_while_its_agent_still_loads_it(
         viewer.result("_lastword/ping", {})
         with attached(gateway, session, token=gateway.token(role=Role.OBSERVER)) as observer:
             observer.cancel(session)
-            observer.result("_lastword/ping", {})
+            assert failure_of(observer.turn(session))["reason"] == "observer"  # at once
         viewer.result("_lastword/ping", {})
         assert not any(frame.get("id") in {fork, prompt} for frame in viewer.frames)
         viewer.cancel(session)

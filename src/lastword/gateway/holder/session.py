@@ -469,7 +469,7 @@ class HeldSession:
         refused = access.unknown_session(self.id) if self.is_over else self.failed
         # How a request ended is known even if the agent has died since.
         is_again = request_id is not None and self.hub.has_ended(attached.attachment, request_id)
-        needs_agent = not (closes or is_again or cancelled)
+        needs_agent = attached.link.viewer.controls and not (closes or is_again or cancelled)
         again = partial(self.receive, attached, frame)
         if self.may_resume and method == acp.PROMPT and needs_agent and not self.is_over:
             self.begin_resuming()
@@ -504,7 +504,7 @@ class HeldSession:
         waiting, request_id = self._until_resumed, frame.message.request_id
         if waiting is None:
             return False
-        if frame.message.method == acp.CANCEL and link.viewer.controls:
+        if frame.message.method == acp.CANCEL:
             for prompt in [each for each in waiting if each[0].message.method == acp.PROMPT]:
                 waiting.remove(prompt)
                 prompt[1](cancelled=True)  # the agent gets neither it nor the cancel
