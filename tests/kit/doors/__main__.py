@@ -1,11 +1,11 @@
 """The agent behind a door: ``python -m tests.kit.doors sdk|asyncio|trio [WORD…]``.
 
-Words: `cancel=end|never|task|itself` gives it a handler of `session/cancel` that ends the turn,
-does not return, or cancels the prompt's task or its own; `record=FOLDER|off` is the author's;
-with `log` all of the records of `lastword.timeline` go to the file that LOG_FILE names;
-`blocked=IDLE,GRACE` sets the limits in seconds, and has a blocked loop noticed within tenths of
-one; with `quiet` the author has set up no logging; with `prints` there is print before and after.
-The record's last entries have as long as they need; handlers end in time also on a busy machine.
+Words: `cancel=end|never` gives it a handler of `session/cancel` that ends the turn or does not
+return; `record=FOLDER|off` is the author's; with `log` all of the records of `lastword.timeline` go
+to the file that LOG_FILE names; `blocked=IDLE,GRACE` sets the limits in seconds, and has a blocked
+loop noticed within tenths of one; with `quiet` the author has set up no logging; with `prints`
+there is print before and after. The record's last entries have as long as they need; handlers end
+in time also on a busy machine.
 """
 
 from __future__ import annotations

@@ -52,10 +52,6 @@ class Agent(acp.Agent):
         session_id = await self.work.open_session(cwd, lambda name: Turn(self.connection, name))
         return acp.NewSessionResponse(session_id=session_id)
 
-    async def set_session_mode(self, **_: Any) -> acp.SetSessionModeResponse:
-        self.work.cancel_task()
-        return acp.SetSessionModeResponse()
-
     async def prompt(self, session_id: str, prompt: list[Any], **_: Any) -> Any:
         result = await self.work.take(Turn(self.connection, session_id), prompt[0].text)
         return acp.PromptResponse(stop_reason="end_turn") if result is END_TURN else result

@@ -45,9 +45,6 @@ def methods(work: Work) -> dict[str, Any]:
     async def new_session(client: Any, cwd: str) -> Any:
         return {"sessionId": await work.open_session(cwd, functools.partial(Turn, client))}
 
-    async def set_mode(_client: Any) -> Any:
-        work.cancel_task()
-
     async def prompt(client: Any, session_id: str, prompt: list[dict[str, str]]) -> Any:
         return await work.take(Turn(client, session_id), prompt[0]["text"])
 
@@ -63,7 +60,6 @@ def methods(work: Work) -> dict[str, Any]:
     known = {
         "initialize": initialize,
         "session/new": new_session,
-        "session/set_mode": set_mode,
         "session/prompt": prompt,
         **{f"_{name}": other(name) for name in OTHERS},
     }

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
 END_TURN = {"stopReason": "end_turn"}
-OTHERS = ("echo", "fail", "return", "wait", "agent/go", "note", "cancel_itself", "mark")
+OTHERS = ("echo", "fail", "return", "wait", "agent/go", "note", "mark")
 """The agent's own methods, without the underscore that they begin with."""
 
 
@@ -174,12 +174,9 @@ class Work:
         self._go = anyio.Event()
         self._spawned: list[object] = []
         self._queue: Any = None
-        self._task: asyncio.Task[Any] | None = None
         self._ended_by_own_cancel = False
 
     async def take(self, turn: Any, text: str) -> Any:
-        if self.door != "trio":
-            self._task = asyncio.current_task()
         name, _, words = text.partition(" ")
         result = await getattr(self, f"do_{name}")(turn, words)
         return END_TURN if result is None else result[0]
@@ -210,8 +207,6 @@ class Work:
             return returned(params["what"])
         elif name == "wait":
             await self.wait_for_go()
-        elif name == "cancel_itself":
-            await self._cancel_this_task()
         elif name == "mark":
             print(params["word"], file=sys.stderr, flush=True)
         elif name == "note":
@@ -222,17 +217,8 @@ class Work:
         print("own cancel", file=sys.stderr, flush=True)
         if self.on_cancel == "never":
             await anyio.sleep_forever()
-        if self.on_cancel == "task":
-            self.cancel_task()
-            return
-        if self.on_cancel == "itself":
-            await self._cancel_this_task()
         self._ended_by_own_cancel = True
         self.go()
-
-    def cancel_task(self) -> None:
-        if self._task is not None:
-            self._task.cancel()
 
     def spawn(self, work: Callable[[], Awaitable[None]]) -> None:
         if self.door == "trio":
@@ -378,23 +364,6 @@ class Work:
     async def do_hang(self, turn: Any, _: str) -> None:
         await turn.say("Working.")
         await anyio.sleep_forever()
-
-    async def do_timer(self, *_: Any) -> None:
-        asyncio.get_running_loop().call_later(0.1, self.cancel_task)
-        await asyncio.sleep(3600)
-
-    async def do_cancel_itself(self, *_: Any) -> None:
-        await self._cancel_this_task()
-
-    async def _cancel_this_task(self) -> None:
-        task = asyncio.current_task()
-        assert task is not None
-        task.cancel()
-        await asyncio.sleep(3600)
-
-    async def do_cancel_at_last(self, turn: Any, _: str) -> None:
-        await turn.say("Here.")
-        self.cancel_task()
 
     async def do_move_on_after(self, turn: Any, _: str) -> None:
         with anyio.move_on_after(0.05):
