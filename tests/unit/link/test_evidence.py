@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lastword.core.classify import Verdict, classify_text, own_failure
+from lastword.core.classify import Verdict, own_failure
 from lastword.core.failure.taxonomy import UNDECIDED, AgentError, ErrorType
 from lastword.core.link.connection import LinkOptions
 from lastword.core.link.decision import RULES
@@ -138,13 +138,6 @@ def test_the_latest_margin_counts_unless_it_is_less_specific() -> None:
     assert seen == [UNKNOWN, INTERNAL, INTERNAL, auth, network, network, network]
 
 
-def test_a_turn_without_evidence_failed_for_an_unknown_reason() -> None:
-    slots = {name: values[0] for name, values in SLOTS.items()}
-    decided = _decided(slots)
-    assert isinstance(decided, Verdict)
-    assert (decided.type, decided.reason) == (ErrorType.UNKNOWN, classify_text("").reason)
-
-
 # --- what a vague sign hid ------------------------------------------------------------------------
 
 
@@ -204,14 +197,6 @@ def test_a_flood_keeps_its_head_and_tail_and_says_how_much_was_cut() -> None:
     assert summary.endswith("line 009999 of a flood that does not end\n")
     cut = record.total - HEAD_BYTES - TAIL_BYTES
     assert f"{cut} bytes of stderr left out" in summary
-
-
-def test_the_tail_of_one_turn_does_not_reach_back_into_the_turn_before() -> None:
-    record = StderrRecord()
-    record.receive(b"401 from the turn before\n")
-    mark = record.total
-    record.receive(b"all well\n")
-    assert (record.tail(mark), record.tail(record.total)) == ("all well\n", "")
 
 
 def test_a_tools_stderr_is_left_out_of_the_calls_tail() -> None:

@@ -377,11 +377,6 @@ def test_a_login_without_an_open_warning_is_the_error_alone(frames: list[dict[st
     assert len(records(wire)) == len(frames)
 
 
-def test_a_warning_of_the_agents_own_is_the_agents_to_close() -> None:
-    wire = linked().agent(own_record("warning"), chunk(), result())
-    assert len(records(wire)) == 1
-
-
 def test_an_unconfirmed_cancel_closes_an_agents_own_warning() -> None:
     wire = linked().agent(own_record("warning")).client(cancel()).time(99)
     assert expect_one_row(wire, "warning")["revision"] == 2

@@ -9,7 +9,6 @@ import pytest
 
 from lastword.core import classify
 from lastword.core.failure.retry_policy import FailedAttempt
-from lastword.core.failure.taxonomy import ErrorType
 from lastword.core.link.agent_side import HandlerFailure, HandlerReport, Note
 from lastword.core.link.connection import Side
 from lastword.core.link.effects import Drop
@@ -56,12 +55,6 @@ def test_an_exception_ends_its_turn_once_and_typed() -> None:
     wire.agent(result())
     assert Drop("answer_to_nobody") in said(wire, HandlerFailure(verdict=LIMITED))
     assert len(wire.answers()) == 1
-
-
-def test_an_exception_after_the_users_cancel_is_a_cancel() -> None:
-    wire = in_turn().client(cancel())
-    said(wire, HandlerFailure(verdict=LIMITED))
-    assert [answer["result"]["stopReason"] for answer in wire.answers()] == ["cancelled"]
 
 
 def test_an_exception_after_our_own_stop_has_the_reason_of_the_stop() -> None:
@@ -118,13 +111,6 @@ def test_a_reported_tool_has_the_limit_of_tools() -> None:
     assert "cancel" in wire.kinds
 
 
-def test_reported_output_makes_an_empty_success_an_honest_one() -> None:
-    wire = in_turn()
-    said(wire, Note.OUTPUT)
-    wire.agent(result())
-    assert [answer["result"]["stopReason"] for answer in wire.answers()] == ["end_turn"]
-
-
 def test_a_note_about_a_request_that_is_not_a_prompt_is_ignored() -> None:
     wire = in_turn()
     assert said(wire, Note.OUTPUT, b"99") == []
@@ -168,28 +154,6 @@ def test_failed_attempts_are_counted_and_listed() -> None:
         {"type": "rate_limit", "http_status": 429, "tries": 3, "waited_seconds": 2.5},
         {"type": "rate_limit", "http_status": 429},
     ]
-
-
-def test_the_authors_own_sentence_reaches_the_user_without_secret_or_markup() -> None:
-    wire = in_turn()
-    verdict = classify.own_failure(ErrorType.BUDGET, "team")
-    key = "sk-" + "abcd1234" * 5
-    said(
-        wire,
-        HandlerFailure(verdict=verdict, message=f"Your [team] budget {key} is used up.\nAsk Ada."),
-    )
-    message = failure(wire)["message"]
-    assert message.startswith("Your (team) budget")
-    assert message.endswith("is used up. Ask Ada.")
-    assert key not in message
-
-
-def test_the_code_of_an_sdks_own_error_is_kept() -> None:
-    wire = in_turn()
-    sent = {"code": -32000, "message": "Please log in", "data": None}
-    said(wire, HandlerFailure(verdict=classify.classify_rpc_error(sent), sent=sent))
-    (answer,) = wire.answers()
-    assert (answer["error"]["code"], answer["error"]["message"]) == (-32000, "Please log in")
 
 
 def test_an_exception_after_the_acceptance_answers_nothing_in_version_2() -> None:

@@ -235,17 +235,6 @@ def kinds(wire: Wire) -> list[str]:
     return [told["sessionUpdate"] for told in wire.updates()]
 
 
-def test_an_announced_failure_is_withheld_while_the_prompt_may_be_resent() -> None:
-    wire = typed()
-    say(wire)
-    assert (kinds(wire), wire.answers()) == (["agent_retry"], [])
-    wire.time(10)
-    assert len(prompts(wire)) == 2
-    wire.agent(chunk(), result())
-    assert "agent_error" not in kinds(wire)
-    assert wire.answers() == [result()]
-
-
 def test_a_lasting_failure_is_reported_once_with_every_attempt() -> None:
     wire = typed()
     say(wire)
