@@ -366,8 +366,8 @@ class Connector:
             self._positions[session_id] = position
         if item.method == acp.PROMPT and not self._prompts(item.session_id):
             for each in self._items:
-                settled = each.answers is not None or each.method == acp.CANCEL
-                if settled and each.session_id == item.session_id and each.was_sent:
+                is_cancel = each.method == acp.CANCEL and each.session_id == item.session_id
+                if is_cancel and each.was_sent:
                     self._items.done(each)
         for each in self._items:
             if each.about == item.number:

@@ -48,6 +48,20 @@ def test_cut_links_lose_and_double_nothing_and_each_request_has_one_answer(
         play(f"{block}/{seed}")
 
 
+def test_an_answer_whose_link_is_cut_is_sent_again_though_an_older_prompt_has_ended_since() -> None:
+    link = begun()
+    link.prompt()
+    link.settle()
+    link.question()
+    link.settle()
+    link.decide()
+    link.up.clear()  # it is lost on its way
+    link.end_turn()
+    link.settle()
+    link.cut()
+    link.rests()
+
+
 def test_an_early_editor_waits_for_the_gateway_and_is_then_answered() -> None:
     link = PlayedLink()
     early = link.ask("session/new", {"cwd": "/w", "mcpServers": []})
