@@ -217,7 +217,7 @@ class StoredLog:
     @property
     def pins(self) -> Pins:
         if self._pins is None:
-            self._pins = pins_in(self._db)
+            self._pins, _ = pins_in(self._db, int(self.facts.get("pinned", self.head)))
         return self._pins
 
 

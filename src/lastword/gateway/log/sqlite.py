@@ -2,7 +2,8 @@
 
 Owns the file: its permissions, settings and epoch, and the handling of a broken file or a disk
 that cannot be written. One row holds what was appended in one call, so that a commit costs about
-1 µs a frame with a fast agent. Deleting a log means deleting its file.
+1 µs a frame with a fast agent. The pinned entries are written now and then: those of later rows are
+known from these. Deleting a log means deleting its file.
 
 The journal mode is WAL with `synchronous=NORMAL`. A process that dies loses nothing that was
 committed; a machine that loses power may lose the last commits, so a log that was not closed
@@ -148,6 +149,12 @@ class SqliteLog:
             raise LogUnavailableError(f"{self.path} was written by another version; move it away")
         if db.execute("PRAGMA quick_check(1)").fetchone()[0] != "ok":
             raise sqlite3.DatabaseError("database disk image is malformed")
+        first, last, size = db.execute(
+            "SELECT min(first), max(last), total(bytes) FROM batches"
+        ).fetchone()
+        self.head: int = last if last is not None else int(facts.get("trimmed", "0"))
+        self.first: int = first if first is not None else self.head + 1
+        pinned = facts.get("pinned", str(self.head))
         boot, inode = boot_id(), _inode_of(self.path)
         if "epoch" not in facts:
             self.reason = "new"
@@ -158,19 +165,14 @@ class SqliteLog:
         else:
             self.reason = ""
         self.epoch: str = new_epoch() if self.reason else facts["epoch"]
-        self._remember(format=str(FORMAT), epoch=self.epoch, boot=boot, inode=inode, clean="0")
-        first, last, size = db.execute(
-            "SELECT min(first), max(last), total(bytes) FROM batches"
-        ).fetchone()
-        trimmed = db.execute("SELECT value FROM facts WHERE name='trimmed'").fetchone()
-        self.head: int = last if last is not None else int(trimmed[0]) if trimmed else 0
-        self.first: int = first if first is not None else self.head + 1
+        own = {"format": str(FORMAT), "epoch": self.epoch, "boot": boot, "inode": inode}
+        self._remember(**own, clean="0", pinned=pinned)
         self._tail = Tail()
         self._recent: OrderedDict[int, Batch] = OrderedDict()
         """Batches that were read from the file last, by their first number."""
         self.size_bytes: int = int(size)
         self.written_bytes: int = self.size_bytes
-        self.pins: Pins = pins_in(db)
+        self.pins, self._unsaved = pins_in(db, int(pinned))
 
     def _remember(self, **facts: str) -> None:
         self._db.executemany("INSERT OR REPLACE INTO facts VALUES (?, ?)", facts.items())
@@ -241,32 +243,15 @@ class SqliteLog:
             return self.head
         began = time.perf_counter()
         first = self.head + 1
-        changes = self.pins.note_all(first, entries)
         batch = Batch.of(first, entries)
         size = batch.size
         last = self.head + len(entries)
         row = (first, last, entries[-1].at_ms, size, _encoder.encode(entries))
         try:
-            if changes:
-                self._db.execute("BEGIN IMMEDIATE")
             self._db.execute("INSERT INTO batches VALUES (?, ?, ?, ?, ?)", row)
-            if changes:
-                final = dict(changes)
-                pinned = [
-                    (name, each.seq, _encoder.encode(each.entry))
-                    for name, each in final.items()
-                    if each is not None
-                ]
-                gone = [(name,) for name, each in final.items() if each is None]
-                if pinned:
-                    self._db.executemany("INSERT OR REPLACE INTO pins VALUES (?, ?, ?)", pinned)
-                if gone:
-                    self._db.executemany("DELETE FROM pins WHERE name=?", gone)
-                self._db.execute("COMMIT")
         except sqlite3.Error as error:
-            if self._db.in_transaction:
-                self._db.execute("ROLLBACK")
             raise LogUnavailableError(str(error)) from error
+        self._unsaved.update(self.pins.note_all(first, entries))
         self.head = last
         self.size_bytes += size
         self.written_bytes += size
@@ -295,6 +280,17 @@ class SqliteLog:
         except sqlite3.Error as error:
             raise LogUnavailableError(str(error)) from error
 
+    def _save_pins(self) -> None:
+        """Write what the entries since the last call have pinned."""
+        changes = self._unsaved.items()
+        pinned = [(key, each.seq, _encoder.encode(each.entry)) for key, each in changes if each]
+        with self._db:
+            self._db.execute("BEGIN IMMEDIATE")
+            self._db.executemany("DELETE FROM pins WHERE name=?", [(key,) for key, _ in changes])
+            self._db.executemany("INSERT INTO pins VALUES (?, ?, ?)", pinned)
+            self._remember(pinned=str(self.head))
+        self._unsaved.clear()
+
     def trim(self, *, limit_bytes: int) -> int:
         """Drop the oldest entries in whole batches; the newest batch stays.
 
@@ -303,6 +299,7 @@ class SqliteLog:
         """
         first, gone_bytes = self.first, 0
         try:
+            self._save_pins()
             rows = self._db.execute("SELECT last, bytes FROM batches ORDER BY first")
             with contextlib.closing(rows):
                 for last, size in rows:
@@ -328,6 +325,8 @@ class SqliteLog:
             return
         self._is_finished = True
         self._checkpoints.close()
+        with contextlib.suppress(sqlite3.Error):
+            self._save_pins()
         with contextlib.suppress(sqlite3.Error):
             self._remember(clean="1")
             self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
@@ -429,10 +428,16 @@ def _decoded(rows: Iterable[tuple[int, bytes]], recent: OrderedDict[int, Batch])
         yield batch
 
 
-def pins_in(db: sqlite3.Connection) -> Pins:
-    """Return the pinned entries of a log's file."""
+def pins_in(db: sqlite3.Connection, saved: int) -> tuple[Pins, dict[str, Numbered | None]]:
+    """Return the pinned entries of a log's file, and what has changed in them since this entry."""
     rows = db.execute("SELECT name, seq, entry FROM pins ORDER BY seq")
-    return Pins((name, Numbered(seq, _entry_of.decode(entry))) for name, seq, entry in rows)
+    pins = Pins((name, Numbered(seq, _entry_of.decode(entry))) for name, seq, entry in rows)
+    changes: dict[str, Numbered | None] = {}
+    query = "SELECT first, entries FROM batches WHERE first > ? ORDER BY first"
+    for first, blob in db.execute(query, (saved,)):
+        with contextlib.suppress(msgspec.MsgspecError):  # it counts as missing
+            changes.update(pins.note_all(first, _entries_of.decode(blob)))
+    return pins, changes
 
 
 class _Checkpoints:

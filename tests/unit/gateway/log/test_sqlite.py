@@ -17,7 +17,7 @@ from lastword.errors import StoreError
 from lastword.gateway.log import files
 from lastword.gateway.log import sqlite as sqlite_log
 from lastword.gateway.log.entries import Pins
-from lastword.gateway.log.session_log import LastingLog
+from lastword.gateway.log.session_log import LastingLog, reading
 from lastword.gateway.log.sqlite import LogCopy, SqliteLog, write_copy
 from lastword.gateway.log.store import LogUnavailableError
 from lastword.gateway.viewing.reader import Reader
@@ -76,6 +76,21 @@ def test_a_log_continues_under_its_epoch_while_the_machine_is_up(path: str) -> N
         if is_open:
             log.close()
     assert opened(path).append([out()]) == 14
+
+
+def test_what_was_pinned_is_known_after_a_crash_though_its_entry_was_trimmed(path: str) -> None:
+    log = opened(path)
+    for number in (1, 2):
+        log.append([ask(number)])
+    log.append([out()])
+    log.trim(limit_bytes=1)
+    log.append([told(1), ask(3)])
+    for _ in ("crashed", "closed"):
+        assert [seq for seq, _ in reading(path, lambda stored: stored.pins).of("ask:")] == [2, 5]
+        again = opened(path)
+        assert (again.first, again.head) == (3, 5)
+        assert [seq for seq, _ in again.pins.of("ask:")] == [2, 5]
+        again.close()
 
 
 def test_an_unclosed_log_has_another_epoch_after_a_reboot(
