@@ -159,8 +159,7 @@ class AttachedSession:
         session, attachment = self.session, self.attachment
         while True:
             pulled = attachment.reader.pull()
-            is_empty = pulled.is_empty
-            if not is_empty:
+            if not pulled.is_empty:
                 session.quality.pulled(pulled, attachment.live_from)
                 if pulled.gap is not None:
                     session.report_gap(attachment, pulled.gap)
@@ -169,8 +168,9 @@ class AttachedSession:
                 self.show(pulled)
             if self._answer is not None and attachment.reader.pos >= self._answer[0]:
                 self.answer_now()
-            if not is_empty:
+            if not pulled.is_empty:
                 await self.link.out.drain()
+            if attachment.reader.lag > 0:
                 # A log of megabytes must not keep the others from theirs.
                 await asyncio.sleep(0)
             elif self._end is not None:
