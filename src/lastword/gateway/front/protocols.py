@@ -63,7 +63,7 @@ def abort(scope: Scope) -> None:
         transport.abort()
 
 
-async def while_it_takes(scope: Scope, send: Callable[[], Awaitable[None]]) -> None:
+async def while_it_takes(scope: Scope, send: Callable[[], Awaitable[object]]) -> None:
     """Send once there is room, which may take long while the other end takes what is before.
 
     Raises:
@@ -74,7 +74,8 @@ async def while_it_takes(scope: Scope, send: Callable[[], Awaitable[None]]) -> N
         before = transport.get_write_buffer_size() if transport is not None else 0
         try:
             async with asyncio.timeout(reader.STALL_SECONDS):
-                return await send()
+                await send()
+                return
         except TimeoutError:  # while it waited for room: nothing has been written
             if transport is None or transport.get_write_buffer_size() >= before:
                 raise
@@ -224,13 +225,12 @@ class FramedProtocol(MovesProtocol, WebSocketsSansIOProtocol):
             self.queue.put_nowait(cast("ASGIReceiveEvent", left))
         super().connection_lost(exc)
 
-    async def send_frames(self, frames: bytes) -> None:
-        """Write whole frames, once there is room in the transport's buffer.
+    def write_frames(self, frames: bytes) -> None:
+        """Write whole frames; while `writable` is set, there is room in the transport's buffer.
 
         Raises:
             OSError: The socket is closed or closing.
         """
-        await self.writable.wait()
         if self.disconnected or self.close_sent or self.transport.is_closing():
             raise ClientDisconnected
         self.transport.write(frames)
@@ -241,10 +241,10 @@ class FramedProtocol(MovesProtocol, WebSocketsSansIOProtocol):
         return bool(self.conn.extensions)
 
 
-def frames_of(scope: Scope) -> Callable[[bytes], Awaitable[None]] | None:
-    """Return how to send encoded frames on an accepted socket; `None` if it cannot."""
+def framed_of(scope: Scope) -> FramedProtocol | None:
+    """Return an accepted socket that takes encoded frames; `None` if it does not."""
     server: FramedProtocol | None = scope.get("extensions", {}).get(SOCKET)
-    return None if server is None or server.is_compressed else server.send_frames
+    return None if server is None or server.is_compressed else server
 
 
 def tell_of_pings(scope: Scope, pings: FrontCounts) -> None:
@@ -347,7 +347,7 @@ class ViewerSocket(ViewerLink):
     @property
     def takes_framed(self) -> bool:
         """Return whether it can take encoded frames, each of which is one message."""
-        return not self._takes_lines and frames_of(self._websocket.scope) is not None
+        return not self._takes_lines and framed_of(self._websocket.scope) is not None
 
     async def send(self, *lines: bytes) -> None:
         """Send frames, or close a socket that does not take them.
@@ -358,7 +358,7 @@ class ViewerSocket(ViewerLink):
         texts = [jsonrpc.as_text(line) for line in lines]
         if self._takes_lines:
             texts = [b"\n".join(texts)]
-        if frames_of(self._websocket.scope) is not None:
+        if framed_of(self._websocket.scope) is not None:
             for block in text_frames(texts):
                 await self.send_framed(block)
             return
@@ -367,11 +367,15 @@ class ViewerSocket(ViewerLink):
 
     async def send_framed(self, frames: bytes) -> None:
         """Send encoded frames."""
-        write = frames_of(self._websocket.scope)
-        if write is not None:
-            await self._send(partial(write, frames))
+        socket = framed_of(self._websocket.scope)
+        if socket is None:
+            return
+        if not socket.writable.is_set():
+            await self._send(socket.writable.wait)
+        with contextlib.suppress(*_GONE):  # the reading side notices, too
+            socket.write_frames(frames)
 
-    async def _send(self, send: Callable[[], Awaitable[None]]) -> None:
+    async def _send(self, send: Callable[[], Awaitable[object]]) -> None:
         try:
             await while_it_takes(self._websocket.scope, send)
         except TimeoutError:
