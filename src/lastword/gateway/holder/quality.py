@@ -102,7 +102,7 @@ class LogCounts:
         """Count a commit, and what its entries report."""
         self._quality.committed(commit)
         add = self._quality.counts.add
-        for entry in commit.entries:
+        for entry in commit.events:
             about = entry.about
             if entry.kind is LogKind.OUT:
                 continue

@@ -195,7 +195,7 @@ class SessionNotices:
         self._names[agents_id] = name
 
         def committed(commit: Committed) -> None:
-            rows = [row for entry in commit.entries if (row := _row_of(entry, agents_id))]
+            rows = [row for entry in commit.events if (row := _row_of(entry, agents_id))]
             if rows:
                 self._sink.send(rows)
 

@@ -160,7 +160,7 @@ class HeldSession:
         spoken to. It jumps, as when the machine was suspended."""
         self.run: str = holder.notices.run if holder.notices is not None else ""
         record, agents_id = holder.record, self.agents_id
-        log.observers.append(lambda commit: record.committed(agents_id, commit.entries))
+        log.observers.append(lambda commit: record.committed(agents_id, commit.events))
         if holder.notices is not None:
             log.observers.append(holder.notices.of_session(session_id, agents_id))
         log.observers += [LogCounts(self.quality).committed, self._committed]

@@ -46,6 +46,11 @@ class Committed(msgspec.Struct, frozen=True, gc=False):
     size_bytes: int
     seconds: float
 
+    @property
+    def events(self) -> list[LogEntry]:
+        """Return the entries that are no pieces of text, as most are."""
+        return [entry for entry in self.entries if not entry.is_text]
+
 
 Observer: TypeAlias = Callable[[Committed], None]
 

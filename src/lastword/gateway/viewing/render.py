@@ -168,8 +168,14 @@ class Renderer:
             frames[-1:] = [last._replace(seq=pulled.passed) for last in frames[-1:]]
         at = pulled.passed
         first, had = attachment.parts
+        is_unchanged = not (attachment.viewer.replay or self._is_renamed)
         for numbered in pulled.entries:
-            seq, shown = numbered.seq, self._entry(numbered, attachment)
+            seq, entry = numbered
+            if entry.is_text and is_unchanged:  # as most are
+                frames.append(Placed(seq, 0, entry.frame))
+                at = seq
+                continue
+            shown = self._entry(numbered, attachment)
             parts = [Placed(seq, part, frame) for part, frame in enumerate(shown[:-1], 1)]
             parts += [Placed(seq, 0, frame) for frame in shown[-1:]]
             # A viewer that resumes within an entry has its first frames already.
@@ -195,7 +201,8 @@ class Renderer:
         stretch = self._stretches.get(ends)
         if stretch is None:
             is_for_all = all(
-                entry.kind is LogKind.OUT and not _is_opt_in(entry) for _, entry in entries
+                entry.is_text or (entry.kind is LogKind.OUT and not _is_opt_in(entry))
+                for _, entry in entries
             )
             stretch = self._stretches[ends] = PulledStretch(is_for_all=is_for_all)
             if len(self._stretches) > RECENT_STRETCHES:
