@@ -222,7 +222,7 @@ class Pins:
         if asked is None or object_of(jsonrpc.loads(end.frame)).get("error") is not None:
             return
         params = object_of(object_of(jsonrpc.loads(asked.entry.frame)).get("params"))
-        key = f"set:{end.about.method}:{params.get('configId', '')}"
+        key = _storable(f"set:{end.about.method}:{params.get('configId', '')}")
         self._set(key, asked, changes, limit=MAX_SETTINGS)
 
     def _note_update(
@@ -236,14 +236,14 @@ class Pins:
             return
         kind, session = update.session_update, entry.about.session
         if kind in acp.SESSION_STATE_KINDS or kind in {"plan", acp.STATE_UPDATE}:
-            self._set(f"state:{session}:{kind}", Numbered(seq, entry), changes)
+            self._set(_storable(f"state:{session}:{kind}"), Numbered(seq, entry), changes)
         elif kind in acp.TOOL_KINDS:
-            first = f"tool:{session}:{update.tool_call_id}"
+            first = _storable(f"tool:{session}:{update.tool_call_id}")
             later = f"{first}:update"
             if update.status in acp.TOOL_ENDS:
                 self._drop(first, changes)
                 self._drop(later, changes)
-            elif kind == "tool_call" or _storable(first) in self._of_kind(first):
+            elif kind == "tool_call" or first in self._of_kind(first):
                 key = first if kind == "tool_call" else later
                 self._set(key, Numbered(seq, entry), changes, limit=2 * MAX_TOOLS)
 
@@ -256,7 +256,6 @@ class Pins:
         limit: int = 0,
     ) -> None:
         """Pin an entry; with a limit, drop the oldest of its kind beyond it."""
-        key = _storable(key)
         pinned = self._of_kind(key)
         pinned.pop(key, None)
         pinned[key] = value
@@ -265,7 +264,6 @@ class Pins:
             self._drop(next(iter(pinned)), changes)
 
     def _drop(self, key: str, changes: list[tuple[str, Numbered | None]]) -> None:
-        key = _storable(key)
         if self._of_kind(key).pop(key, None) is not None:
             changes.append((key, None))
 
