@@ -524,7 +524,6 @@ class ViewerLink(ABC):
 
     def _note(self, upstream: Upstream, line: bytes) -> None:
         """Note which requests a line answers, and which session it opens, closes or asks in."""
-        self.quality.holder_sent(line)
         is_question = b'"id":"lastword:' in line
         is_answer = upstream.unanswered and b'"method"' not in line[:64]
         frame = jsonrpc.decode(line) if is_question or is_answer or self._unanswered else None
@@ -535,6 +534,7 @@ class ViewerLink(ABC):
             if is_question:
                 self._by_question[read_question_id(request_id)[0]] = upstream
             return
+        self.quality.answered(message)
         upstream.unanswered.discard(request_id)
         request = self._unanswered.get(request_id)
         if request is not None and request.upstream is upstream:

@@ -29,7 +29,7 @@ from lastword.outbox.store import DROPPED, NAME, REFUSED, SENT
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
-    from lastword.core.protocol.jsonrpc import Frame
+    from lastword.core.protocol.jsonrpc import Envelope, Frame
 
 
 OTHER = "other"
@@ -496,8 +496,6 @@ MAX_ATTACHING = 64
 MAX_SESSIONS = 64
 MAX_RTT_MS = 600_000
 ATTACHES = frozenset({"session/new", acp.LOAD, acp.RESUME})
-ENVELOPE_BYTES = 64
-"""The start of a line, where an answer has its id, and another frame its method."""
 
 
 class LinkQuality:
@@ -517,14 +515,10 @@ class LinkQuality:
         if len(self._attaching) < MAX_ATTACHING:
             self._attaching[request_id] = (method, time.perf_counter())
 
-    def holder_sent(self, line: bytes) -> None:
-        """Note a line from a holder for the viewer."""
-        if not self._attaching or b'"method"' in line[:ENVELOPE_BYTES]:
-            return
-        frame = jsonrpc.decode(line)
-        if isinstance(frame, jsonrpc.Frame) and frame.message.method is None:
-            outcome = "ok" if jsonrpc.loads(frame.message.error) is None else "error"
-            self._attached(frame.message.request_id, outcome)
+    def answered(self, answer: Envelope) -> None:
+        """Note a holder's answer to the viewer."""
+        outcome = "ok" if jsonrpc.loads(answer.error) is None else "error"
+        self._attached(answer.request_id, outcome)
 
     def failed(self, request_id: bytes | None) -> None:
         """Note that the front answered a request of the viewer that cannot be passed on."""

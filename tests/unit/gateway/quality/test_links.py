@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from lastword.core.protocol import jsonrpc
-from lastword.core.protocol.jsonrpc import Frame
+from lastword.core.protocol.jsonrpc import Envelope, Frame
 from lastword.gateway.api.shapes import DurationSeen, attaches_of, closed_of, round_trips_of
 from lastword.gateway.quality import metrics
 from lastword.gateway.quality.metrics import MAX_ATTACHING, FrontCounts
@@ -21,6 +21,10 @@ def load(number: int) -> Frame:
     return frame(jsonrpc.request(b"%d" % number, "session/load", {"sessionId": "s"}))
 
 
+def answer(number: int, told: bytes = b'"result":{}') -> Envelope:
+    return frame(b'{"jsonrpc":"2.0","id":%d,%b}' % (number, told)).message
+
+
 def probe(**params: object) -> Frame:
     return frame(jsonrpc.request(b"9", "_lastword/ping", params))
 
@@ -33,20 +37,16 @@ def seen(front: FrontCounts, metric: metrics.Metric, *labels: str) -> int:
 def test_an_attach_lasts_from_its_request_to_its_answer_whatever_comes_between() -> None:
     front = FrontCounts()
     link = front.open_link("websocket")
-    link.holder_sent(b'{"jsonrpc":"2.0","id":1,"result":{}}')
+    link.answered(answer(1))
     link.request(load(1))
     link.request(frame(jsonrpc.request(b"2", "session/prompt", {})))
-    link.holder_sent(b'{"jsonrpc":"2.0","method":"session/update","params":{"id":1}}')
-    link.holder_sent(
-        b'{"jsonrpc":"2.0","params":{"text":"%s"},"id":1,"method":"a/b"}' % (b"x" * 99)
-    )
-    link.holder_sent(b'{"jsonrpc":"2.0","id":2,"result":{}}')
+    link.answered(answer(2))
     assert seen(front, metrics.ATTACH, "session/load", "ok") == 0
-    link.holder_sent(b'{"jsonrpc":"2.0","id":1,"result":{}}')
-    link.holder_sent(b'{"jsonrpc":"2.0","id":1,"result":{}}')
+    link.answered(answer(1))
+    link.answered(answer(1))
     assert seen(front, metrics.ATTACH, "session/load", "ok") == 1
     link.request(load(3))
-    link.holder_sent(b'{"jsonrpc":"2.0","id":3,"error":{"code":-32002,"message":"no"}}')
+    link.answered(answer(3, b'"error":{"code":-32002,"message":"no"}'))
     link.request(load(4))
     link.failed(b"4")
     link.failed(None)
@@ -113,7 +113,7 @@ def test_statistics_show_closes_of_websockets_and_successful_attaches() -> None:
     link = front.open_link("websocket")
     for number, told in ((1, b'"result":{}'), (2, b'"error":{"code":1,"message":"no"}')):
         link.request(load(number))
-        link.holder_sent(b'{"jsonrpc":"2.0","id":%d,%s}' % (number, told))
+        link.answered(answer(number, told))
     assert closed_of(front.counts) == {"1006": 1}
     trips = round_trips_of(front.counts)
     assert trips["viewer"] == DurationSeen(count=0, p50_seconds=None, p95_seconds=None)
