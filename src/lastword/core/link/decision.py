@@ -254,8 +254,11 @@ def _in_last_line(snapshot: TurnSnapshot) -> Verdict | None:
     """
     if not snapshot.evidence.chunks or snapshot.slash:
         return None
-    line = content_text(snapshot.content).rstrip().rpartition("\n\n")[2].lstrip()
-    if not line.startswith(LAST_LINES) or "\n" in line or _is_requested(snapshot, line):
+    text = content_text(snapshot.content).rstrip()
+    line = text[text.rfind("\n") + 1 :].lstrip()
+    if not line.startswith(LAST_LINES) or line != text.rpartition("\n\n")[2].lstrip():
+        return None
+    if _is_requested(snapshot, line):
         return None
     return late.classify.classify_text(line)
 
