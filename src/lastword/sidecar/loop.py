@@ -191,7 +191,7 @@ class PollLoop:
     """Moves bytes between the client's descriptors and the agent's."""
 
     read_bytes = READ_BYTES
-    """How much is read at once from one descriptor."""
+    """How much is read at once from one descriptor; within a long line it may be `READ_BYTES`."""
 
     def __init__(  # noqa: PLR0913 - six options is our own limit
         self,
@@ -389,7 +389,8 @@ class PollLoop:
 
     def read_agent(self, now: float) -> int:
         """Read once from the agent; return the number of bytes."""
-        data = self._read(self._agent_fd)
+        part = self._agent_lines.part_bytes
+        data = self._read(self._agent_fd, size=max(self.read_bytes, min(part, READ_BYTES)))
         if not data:
             self.agent_open = data is None
             return 0
@@ -450,13 +451,13 @@ class PollLoop:
         self.relay.apply(self._connection.receive_stderr(data, now))
         return True
 
-    def _read(self, fd: int, console: Console | None = None) -> bytes | None:
+    def _read(self, fd: int, console: Console | None = None, size: int = 0) -> bytes | None:
         """Read once; return `b""` at the end, and `None` if nothing is available.
 
         An error counts as the end, and is reported to `console`.
         """
         try:
-            return pipes.read(fd, self.read_bytes)
+            return pipes.read(fd, size or self.read_bytes)
         except BlockingIOError:
             return None
         except OSError as error:
