@@ -170,6 +170,8 @@ def test_only_a_block_of_messages_is_decoded_at_once() -> None:
     assert jsonrpc.decode_block(block) is not None
     assert jsonrpc.decode_lines(block) == [decode(good)] * 2
     assert jsonrpc.decode_block(noisy) is None
+    for odd in (good + good, good.replace(b",", b",\n", 1)):  # two on a line, and one on two
+        assert jsonrpc.decode_block(block + odd + b"\n") is None
     assert jsonrpc.decode_lines(b"\n\n") == []
 
 

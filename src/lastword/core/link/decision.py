@@ -256,9 +256,9 @@ def _in_last_line(snapshot: TurnSnapshot) -> Verdict | None:
         return None
     text = content_text(snapshot.content).rstrip()
     line = text[text.rfind("\n") + 1 :].lstrip()
-    if not line.startswith(LAST_LINES) or line != text.rpartition("\n\n")[2].lstrip():
+    if not line.startswith(LAST_LINES):
         return None
-    if _is_requested(snapshot, line):
+    if line != text.rpartition("\n\n")[2].lstrip() or _is_requested(snapshot, line):
         return None
     return late.classify.classify_text(line)
 
