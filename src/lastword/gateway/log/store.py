@@ -48,7 +48,7 @@ class Committed(msgspec.Struct, frozen=True, gc=False):
 
     @property
     def events(self) -> list[LogEntry]:
-        """Return the entries without pieces of text, which are the most."""
+        """Return the entries that are not pieces of text, as most are."""
         return [entry for entry in self.entries if not entry.is_text]
 
 
