@@ -172,6 +172,7 @@ class SqliteLog:
         """Batches that were read from the file last, by their first number."""
         self.size_bytes: int = int(size)
         self.written_bytes: int = self.size_bytes
+        self.pins: Pins
         self.pins, self._unsaved = pins_in(db, int(pinned))
 
     def _remember(self, **facts: str) -> None:

@@ -110,7 +110,7 @@ export class Link {
   }
 
   /**
-   * Answer a question; again after the next attach, since nothing says that the answer came.
+   * Answer a question; again after each attach, since nothing says that the answer came.
    * @param {string} id
    * @param {object} result
    */
@@ -318,10 +318,7 @@ export class Link {
     const updates = isReturn ? Math.max(0, this.#seq - this.#before) : 0;
     this.#since = now();
     this.#take({ event: "attached", updates, probes: true });
-    for (const [id, waiting] of this.#pending) {
-      this.#socket?.send(waiting);
-      if (id.startsWith("answer ")) this.#pending.delete(id);
-    }
+    for (const waiting of this.#pending.values()) this.#socket?.send(waiting);
     this.observer.attached(isReturn, frame.result ?? {});
     void sendReports();
     this.#probe();
