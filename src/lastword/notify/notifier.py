@@ -42,8 +42,8 @@ SESSIONS_AT_ONCE = 5
 
 MAX_SESSIONS = 1024
 MAX_WAITING = 256
-"""The limit of waiting questions; one more sends the oldest at once. Of more than so many that are
-over a pace, the oldest are only counted."""
+"""How many questions wait at most; one more sends the oldest at once. As many notifications over a
+pace are kept, and older ones are only counted."""
 
 
 class NotificationPace:
@@ -108,9 +108,8 @@ class NotificationPace:
 
     def rest(self, *, goes_on: bool = False) -> list[Notification]:
         """Return what has not been sent at the end: questions only if they can be answered then."""
-        rest = [[each] for _, each in self._waiting.values()] + [
-            *map(list, self._left_out.values())
-        ]
+        rest = [[each] for _, each in self._waiting.values()]
+        rest += map(list, self._left_out.values())
         if not goes_on:
             rest = [[each for each in left if each.event is not NotifiedEvent.ASK] for left in rest]
         self._waiting.clear()

@@ -125,13 +125,19 @@ def at_once(tries: int) -> list[str]:
 
 @contextlib.asynccontextmanager
 async def connected(
-    url: str, token: str, *options: str, hasty: bool = False, hurried: bool = False
+    url: str,
+    token: str,
+    *options: str,
+    hasty: bool = False,
+    hurried: bool = False,
+    under: Sequence[str] = (),
 ) -> AsyncIterator[Editor]:
     """An editor before `lastword connect URL`.
 
-    A hasty one is back at once, and tries for ever; a hurried one gives up after 2 tries.
+    A hasty one is back at once, and tries for ever; a hurried one gives up after 2 tries. It may be
+    started under limits of its own.
     """
-    command = [sys.executable, "-m", "lastword", "connect", url, *options]
+    command = [*under, sys.executable, "-m", "lastword", "connect", url, *options]
     if hasty or hurried:
         command = [*at_once(2 if hurried else 100_000), *command]
     async with before(command, os.environ | {"LASTWORD_GATEWAY_TOKEN": token}) as editor:

@@ -15,7 +15,7 @@ import pytest
 from tests.kit.command import at_a_terminal, command
 from tests.kit.gateway.agents import noting
 from tests.kit.gateway.api import ApiClient
-from tests.kit.gateway.editor import Editor, before, connected, counting
+from tests.kit.gateway.editor import Editor, connected, counting
 from tests.kit.gateway.fault_proxy import Fault, FaultProxy, Plan
 from tests.kit.gateway.serving import until
 from tests.kit.gateway.viewing import TYPED, failure_of
@@ -213,15 +213,16 @@ async def test_a_frame_that_takes_longer_than_pings_and_probes_may_arrives_over_
     quick = ("--ping", "1", "--pong-timeout", "5")
     gateway = serve("", *quick, command=noting(tmp_path / "noted"))
     limits = {"client.reconnect.PROBE_EVERY": 1_000, "client.reconnect.PROBE_FUSE": 5_000}
-    environment = os.environ | {"LASTWORD_GATEWAY_TOKEN": gateway.token()}
-    async with FaultProxy(gateway.port, lambda _: Plan(delay_seconds=0.004)) as proxy:
-        url = f"http://127.0.0.1:{proxy.port}"
-        command = [*hurried(limits), sys.executable, "-m", "lastword", "connect", url]
-        async with before(command, environment) as editor:
-            session_id = await editor.begin(gateway.root)
-            answer = await editor.answer(editor.prompt(session_id, "x" * 7_500_000))
-            assert answer["result"] == {"stopReason": "end_turn"}
-            assert proxy.connections == 1
+    async with (
+        FaultProxy(gateway.port, lambda _: Plan(delay_seconds=0.004)) as proxy,
+        connected(
+            f"http://127.0.0.1:{proxy.port}", gateway.token(), under=hurried(limits)
+        ) as editor,
+    ):
+        session_id = await editor.begin(gateway.root)
+        answer = await editor.answer(editor.prompt(session_id, "x" * 7_500_000))
+        assert answer["result"] == {"stopReason": "end_turn"}
+        assert proxy.connections == 1
 
 
 @fused
@@ -232,15 +233,14 @@ async def test_what_an_editor_sends_just_before_it_leaves_arrives_once_over_a_sl
     gateway = serve("", command=noting(notes))
     ends = dict.fromkeys(("shell.LEAVE_SECONDS", "dial.CLOSE_SECONDS"), FUSE_SECONDS)
     patient = hurried({f"gateway.connecting.{name}": value for name, value in ends.items()})
-    environment = os.environ | {"LASTWORD_GATEWAY_TOKEN": gateway.token()}
-    async with FaultProxy(gateway.port, lambda _: Plan(delay_seconds=0.0005)) as proxy:
-        url = f"http://127.0.0.1:{proxy.port}"
-        command = [*patient, sys.executable, "-m", "lastword", "connect", url]
-        async with before(command, environment) as editor:
-            session_id = await editor.begin(gateway.root)
-            pad = "x" * 8_000_000  # more than the sockets on the way hold
-            editor.send({"method": "_x/note", "params": {"sessionId": session_id, "pad": pad}})
-            await editor.close()
+    async with (
+        FaultProxy(gateway.port, lambda _: Plan(delay_seconds=0.0005)) as proxy,
+        connected(f"http://127.0.0.1:{proxy.port}", gateway.token(), under=patient) as editor,
+    ):
+        session_id = await editor.begin(gateway.root)
+        pad = "x" * 8_000_000  # more than the sockets on the way hold
+        editor.send({"method": "_x/note", "params": {"sessionId": session_id, "pad": pad}})
+        await editor.close()
 
     def has_come() -> bool:
         text = notes.read_text()

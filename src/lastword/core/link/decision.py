@@ -258,6 +258,7 @@ def _in_last_line(snapshot: TurnSnapshot) -> Verdict | None:
     line = text[text.rfind("\n") + 1 :].lstrip()
     if not line.startswith(LAST_LINES):
         return None
+    # It has to be a paragraph of its own.
     if line != text.rpartition("\n\n")[2].lstrip() or _is_requested(snapshot, line):
         return None
     return late.classify.classify_text(line)

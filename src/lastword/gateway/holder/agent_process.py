@@ -122,6 +122,16 @@ def wall_ahead() -> float:
     return time.time() - time.monotonic()
 
 
+def monotonic_at(at_ms: int, ahead: float) -> float:
+    """Return a moment of the wall clock on the monotonic one, where none is later than now.
+
+    Args:
+        at_ms: The moment, in milliseconds since 1970 UTC.
+        ahead: How far the wall clock was ahead then.
+    """
+    return min(at_ms / 1000 - ahead, time.monotonic())
+
+
 def exit_facts(status: int) -> dict[str, Any]:
     """Return how a process ended, as the record has it."""
     if status >= 0:

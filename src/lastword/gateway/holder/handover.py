@@ -15,7 +15,7 @@ from lastword.core.link.effects import PastLine, Side
 from lastword.core.link.handshake import EXTENSION
 from lastword.core.protocol import acp, jsonrpc
 from lastword.core.protocol.acp import object_of
-from lastword.gateway.holder.agent_process import HandedAgent  # noqa: TC001 - read at runtime
+from lastword.gateway.holder.agent_process import HandedAgent, monotonic_at
 from lastword.gateway.holder.effects import waiting_turn
 from lastword.gateway.log.entries import LogEntry, LogKind
 
@@ -128,7 +128,7 @@ def past_lines(
 
 
 def _lines_of(session: HeldSession, entry: LogEntry, *, is_open: bool) -> Iterator[PastLine]:
-    at = min(entry.at_ms / 1000 - session.clock, time.monotonic())
+    at = monotonic_at(entry.at_ms, session.clock)
     frame = jsonrpc.decode(entry.frame) if entry.frame else None
     if not isinstance(frame, jsonrpc.Frame):
         return

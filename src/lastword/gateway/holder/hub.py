@@ -9,7 +9,6 @@ committed.
 
 from __future__ import annotations
 
-import time
 from collections import OrderedDict
 from itertools import count
 from typing import TYPE_CHECKING, Any
@@ -24,6 +23,7 @@ from lastword.core.protocol.acp import object_of
 from lastword.core.timeline.entry import Kind
 from lastword.core.timeline.session_events import WORDS
 from lastword.gateway import wire
+from lastword.gateway.holder.agent_process import monotonic_at
 from lastword.gateway.holder.effects import Commit, PresenceBounds, Retell, ToAgent, ToViewer, begun
 from lastword.gateway.log.entries import MAX_ENDS, NOTHING, About, LogEntry, LogKind, Numbered
 from lastword.gateway.viewing import access
@@ -129,7 +129,7 @@ class Hub:
         for _, asked in self._log.pins.of("ask:"):
             number = asked.about.number
             if clock is not None:
-                since = min(asked.at_ms / 1000 - clock, time.monotonic())
+                since = monotonic_at(asked.at_ms, clock)
                 self._questions[number] = OpenQuestion(
                     asked.about.request, asked.about.method, since, asked.frame
                 )

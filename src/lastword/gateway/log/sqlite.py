@@ -2,8 +2,8 @@
 
 Owns the file: its permissions, settings and epoch, and the handling of a broken file or a disk
 that cannot be written. One row holds what was appended in one call, so that a commit costs about
-1 µs a frame with a fast agent. The pinned entries are written now and then: those of later rows are
-known from these. Deleting a log means deleting its file.
+1 µs a frame with a fast agent. The pinned entries are saved at a trim and at the end; what later
+rows have pinned is read from these rows. Deleting a log means deleting its file.
 
 The journal mode is WAL with `synchronous=NORMAL`. A process that dies loses nothing that was
 committed; a machine that loses power may lose the last commits, so a log that was not closed
